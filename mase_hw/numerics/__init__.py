@@ -1,0 +1,16 @@
+"""The one rounding rule: fixed-point types, quantize, requantize and exact bounds. No torch is imported here."""
+
+from mase_hw.numerics.fixed import MAX_ACCUMULATOR_BITS, MAX_FRAC, MAX_WIDTH, Fixed, Rounding, signed_width
+from mase_hw.numerics.rounding import requantize, to_grid, to_integers
+
+__all__ = [
+    "MAX_ACCUMULATOR_BITS",
+    "MAX_FRAC",
+    "MAX_WIDTH",
+    "Fixed",
+    "Rounding",
+    "requantize",
+    "signed_width",
+    "to_grid",
+    "to_integers",
+]

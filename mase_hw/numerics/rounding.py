@@ -1,0 +1,55 @@
+"""Quantize (real to integer) and requantize (integer to integer): nothing else in the project rounds or clamps.
+
+`to_grid` is written with operators that numpy arrays and torch tensors share, so that the torch modules and the
+integer reference round by the same lines.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mase_hw.numerics.fixed import MAX_ACCUMULATOR_BITS, Fixed, Rounding
+
+Array = TypeVar("Array", bound=Any)  # numpy.ndarray or torch.Tensor, of floats
+Integers = npt.NDArray[np.int64]
+
+
+def _drop_fraction(scaled: Array, to: Fixed, rounding: Rounding) -> Array:
+    """`scaled` (in units of the type's last bit) rounded and saturated; still floats, but whole ones."""
+    near = scaled.clip(to.lo - 1, to.hi + 1)  # so that an overflowed infinity saturates like any other large value
+    whole = near // 1 if rounding is Rounding.FLOOR else near.round()
+    return whole.clip(to.lo, to.hi)
+
+
+def to_grid(x: Array, to: Fixed, rounding: Rounding) -> Array:
+    """The real values `x` moved to the values of `to`: floats in, floats out (a fake quantizer).
+
+    The float type of `x` must hold `to.width` bits exactly.
+    """
+    return _drop_fraction(x * 2.0**to.frac, to, rounding) * 2.0**-to.frac
+
+
+def to_integers(x: npt.ArrayLike, to: Fixed, rounding: Rounding) -> Integers:
+    """The integers of `to` that stand for the real values `x`."""
+    values = np.asarray(x, dtype=np.float64)
+    return _drop_fraction(values * 2.0**to.frac, to, rounding).astype(np.int64)
+
+
+def requantize(n: Integers, frac_from: int, to: Fixed, rounding: Rounding) -> Integers:
+    """The integers `n` (with `frac_from` fractional bits) as integers of `to`. |n| is below 2**53."""
+    shift = frac_from - to.frac
+    if shift <= 0:
+        # Saturating before the shift keeps int64 from overflowing; a nonzero value shifted past the type saturates anyway.
+        up = min(-shift, to.width + 1)
+        near = np.clip(n, (to.lo >> up) - 1, (to.hi >> up) + 1)
+        return np.clip(near << up, to.lo, to.hi)
+    down = min(shift, MAX_ACCUMULATOR_BITS + 2)  # beyond, every |n| is below a quarter and the result no longer changes
+    q = n >> down
+    if rounding is Rounding.HALF_EVEN:
+        rest = n & ((1 << down) - 1)
+        half = 1 << (down - 1)
+        q = q + ((rest > half) | ((rest == half) & (q & 1 == 1)))
+    return np.clip(q, to.lo, to.hi)
