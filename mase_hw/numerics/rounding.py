@@ -6,7 +6,7 @@ integer reference round by the same lines.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ def _drop_fraction(scaled: Array, to: Fixed, rounding: Rounding) -> Array:
     """`scaled` (in units of the type's last bit) rounded and saturated; still floats, but whole ones."""
     near = scaled.clip(to.lo - 1, to.hi + 1)  # so that an overflowed infinity saturates like any other large value
     whole = near // 1 if rounding is Rounding.FLOOR else near.round()
-    return whole.clip(to.lo, to.hi)
+    return cast(Array, whole.clip(to.lo, to.hi))
 
 
 def to_grid(x: Array, to: Fixed, rounding: Rounding) -> Array:
@@ -29,7 +29,7 @@ def to_grid(x: Array, to: Fixed, rounding: Rounding) -> Array:
 
     The float type of `x` must hold `to.width` bits exactly.
     """
-    return _drop_fraction(x * 2.0**to.frac, to, rounding) * 2.0**-to.frac
+    return cast(Array, _drop_fraction(x * 2.0**to.frac, to, rounding) * 2.0**-to.frac)
 
 
 def to_integers(x: npt.ArrayLike, to: Fixed, rounding: Rounding) -> Integers:
@@ -42,14 +42,14 @@ def requantize(n: Integers, frac_from: int, to: Fixed, rounding: Rounding) -> In
     """The integers `n` (with `frac_from` fractional bits) as integers of `to`. |n| is below 2**53."""
     shift = frac_from - to.frac
     if shift <= 0:
-        # Saturating before the shift keeps int64 from overflowing; a nonzero value shifted past the type saturates anyway.
+        # Saturating before the shift keeps int64 from overflowing; a value shifted past the type saturates.
         up = min(-shift, to.width + 1)
         near = np.clip(n, (to.lo >> up) - 1, (to.hi >> up) + 1)
-        return np.clip(near << up, to.lo, to.hi)
+        return np.asarray(np.clip(near << up, to.lo, to.hi), np.int64)
     down = min(shift, MAX_ACCUMULATOR_BITS + 2)  # beyond, every |n| is below a quarter and the result no longer changes
     q = n >> down
     if rounding is Rounding.HALF_EVEN:
         rest = n & ((1 << down) - 1)
         half = 1 << (down - 1)
         q = q + ((rest > half) | ((rest == half) & (q & 1 == 1)))
-    return np.clip(q, to.lo, to.hi)
+    return np.asarray(np.clip(q, to.lo, to.hi), np.int64)

@@ -1,0 +1,74 @@
+"""`load_checkpoint`: a checkpoint's tensors into a model, all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from mase_hw.checkpoints.read import read_state
+from mase_hw.config.table import nearest
+from mase_hw.diagnostics import Collector, Place
+
+_COUNTER = "num_batches_tracked"  # old checkpoints lack it, and evaluation does not read it
+
+
+def load_checkpoint(
+    module: nn.Module, path: Path, load_type: str = "auto", where: Place | None = None
+) -> tuple[str, ...]:
+    """Fills `module` from the file and returns notes for the user; on any problem the module is left unchanged.
+
+    `load_type`: "pt" (state dict), "pl" (Lightning), "safetensors", or "auto", which looks into the file.
+    """
+    state, notes = read_state(path, load_type, where)
+    with Collector() as found:
+        checked = _checked(module.state_dict(), state, f"checkpoint {Place(path)}", where, found)
+    module.load_state_dict(checked, strict=False)
+    return notes
+
+
+def _checked(
+    wanted: Mapping[str, Tensor],
+    state: Mapping[str, Tensor],
+    subject: str,
+    where: Place | None,
+    found: Collector,
+) -> dict[str, Tensor]:
+    """The tensors as the model wants them; everything that does not fit is added to `found`."""
+    missing = [key for key in wanted if key not in state and not key.endswith(_COUNTER)]
+    extra = [key for key in state if key not in wanted]
+    for key in missing:
+        hint = nearest(key, extra, "it has, unused") if extra else f"it has {', '.join(sorted(state)) or 'nothing'}"
+        found.add(f"{subject}: {key} {tuple(wanted[key].shape)} is missing", where, hint)
+    for key in extra:
+        hint = nearest(key, missing, "still missing") if missing else "is it the checkpoint of another model?"
+        found.add(f"{subject}: the model has no {key} {tuple(state[key].shape)}", where, hint)
+    checked: dict[str, Tensor] = {}
+    for key, target in wanted.items():
+        if key in state:
+            reason, checked[key] = _fitted(key, state[key], target)
+            if reason:
+                found.add(f"{subject}: {key} {reason}", where)
+    return checked
+
+
+def _fitted(key: str, tensor: Tensor, target: Tensor) -> tuple[str | None, Tensor]:
+    """The tensor in the model's type, and what is wrong with it if anything is."""
+    if tensor.shape != target.shape:
+        return f"has shape {tuple(tensor.shape)}, the model needs {tuple(target.shape)}", tensor
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_complex():
+        return f"is no plain real tensor but {tensor.dtype}, {tensor.layout}", tensor
+    fitted = tensor.to(dtype=target.dtype, device=target.device)
+    if not fitted.is_floating_point():
+        return None, fitted
+    wrong = (~torch.isfinite(fitted)).nonzero()
+    if len(wrong):
+        index = wrong[0].tolist()
+        more = f" ({len(wrong)} such values)" if len(wrong) > 1 else ""
+        return f"is {fitted[tuple(index)].item()} at {index}{more}", fitted
+    if key.endswith("running_var") and bool((fitted < 0).any()):
+        index = (fitted < 0).nonzero()[0].tolist()
+        return f"is {fitted[tuple(index)].item()} at {index}: a variance is never negative", fitted
+    return None, fitted

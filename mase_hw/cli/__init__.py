@@ -1,0 +1,63 @@
+"""The command line: `mase-hw COMMAND`. One file per command; a command's module is loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from mase_hw import __version__
+from mase_hw.diagnostics import ProblemsError
+
+COMMANDS = {
+    "emit": "Quantize a model, choose its hardware, write RTL.",
+    "sim": "Simulate a build and compare every stream with the software.",
+    "doctor": "Say which tools are there, and how to get the others.",
+}
+
+
+class Commands(click.Group):
+    """Imports a command's module only when it is called, so that `--help` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"mase_hw.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="mase-hw")
+def cli() -> None:
+    """From a quantized PyTorch model to a SystemVerilog accelerator that is bit-exact.
+
+    \b
+    mase-hw emit model.toml        # writes build/<project>
+    mase-hw sim build/<project>    # every output compared with the software
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs a command. A user's mistake is printed and ends with 1; an interrupted run ends with 130."""
+    try:
+        cli.main(args=arguments, prog_name="mase-hw", standalone_mode=False)
+    except ProblemsError as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(1)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing half-written is left behind", err=True)
+        sys.exit(130)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)

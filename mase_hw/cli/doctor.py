@@ -1,0 +1,23 @@
+"""`mase-hw doctor`: which tools are there."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from mase_hw.simulate.toolchain import tools
+
+
+@click.command("doctor", short_help="Say which tools are there, and how to get the others.")
+def command() -> None:
+    """Say, one line per tool, whether it is there, in which version, or how to get it.
+
+    Ends with 1 if something that `mase-hw sim` needs is missing.
+    """
+    found = tools()
+    width = max(len(tool.name) for tool in found)
+    for tool in found:
+        state = f"found    {tool.version}" if tool.found else f"MISSING  {tool.get}"
+        click.echo(f"{tool.name:<{width}}  {state}")
+    sys.exit(0 if all(tool.found for tool in found) else 1)

@@ -1,0 +1,94 @@
+"""`mase-hw sim`: a build under cocotb and Verilator, every stream compared with the software reference."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from mase_hw.config import load_config
+from mase_hw.emit import Build, read_build
+from mase_hw.simulate.bench import PATTERNS
+from mase_hw.simulate.check import Checked, Request, accuracy, check
+
+
+@click.command("sim", short_help="Simulate a build and compare every stream with the software.")
+@click.argument("build", type=click.Path(path_type=Path))
+@click.option("--vectors", default=256, show_default=True, type=click.IntRange(0), help="Random vectors.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of random vectors and stalls.")
+@click.option("--stall", type=click.Choice([*PATTERNS, "all"]), default="all", show_default=True, help="Stall pattern.")
+@click.option("--design-only", is_flag=True, help="Leave out the benches of single components.")
+@click.option("--waves", is_flag=True, help="Write waves of the whole design to BUILD/sim.")
+def command(build: Path, vectors: int, seed: int, stall: str, design_only: bool, waves: bool) -> None:
+    """Simulate the RTL in the folder BUILD and compare every stream with the software reference.
+
+    BUILD may also be the TOML file of a build that `mase-hw emit` wrote to its default place.
+
+    \b
+    The vectors are the data set's test split where there is one, all-smallest, all-largest, one-hot, those that drive
+    each accumulator to its proven extremes, and random ones. Each component is also driven alone, over its whole
+    input range. In the unstalled run the cycle of every beat must be the predicted one.
+
+    \b
+    Examples:
+      mase-hw sim build/digits
+      mase-hw sim build/digits --stall both --seed 7 --vectors 10000
+      mase-hw sim build/digits --waves
+    """
+    if build.suffix == ".toml":
+        build = Path("build") / load_config(build).project
+    loaded = read_build(build)
+    patterns = PATTERNS if stall == "all" else tuple(p for p in PATTERNS if p == stall)
+    request = Request(vectors, seed, patterns, not design_only, waves)
+    console = Console(soft_wrap=True)
+    failed = 0
+    with Console(stderr=True).status("") as status:
+        for checked in check(loaded, request, lambda name: status.update(f"simulating {name}")):
+            _show(console, checked, loaded)
+            failed += not checked.outcome.passed
+    if failed:
+        again = f"mase-hw sim {build} --vectors {vectors} --seed {seed} --stall {stall}"
+        console.print(f"FAILED. Reproduce with: {again}", style="red", highlight=False)
+        sys.exit(1)
+    console.print("passed: every integer of every stream equals the software reference", highlight=False)
+
+
+def _show(console: Console, checked: Checked, build: Build) -> None:
+    outcome = checked.outcome
+    vectors = len(checked.stimulus.x)
+    runs = len(outcome.patterns)
+    results = [stream for pattern in outcome.patterns for stream in pattern.outputs()]
+    compared, equal = sum(r.compared for r in results), sum(r.equal for r in results)
+    inner = [s for pattern in outcome.patterns for s in pattern.streams if s.role == "probe"]
+    lines = [f"{checked.name}: {vectors} vectors x {runs} stall patterns, {compared} outputs compared, {equal} equal"]
+    if checked.name == "design":
+        lines[0] += f" ({sum(s.equal for s in inner)} of {sum(s.compared for s in inner)} inside)"
+        lines.append("  vectors: " + ", ".join(f"{count} {label}" for label, count in checked.stimulus.groups))
+        lines += _cycles(checked)
+        lines += _accuracy(checked, build)
+        if outcome.waves:
+            lines.append(f"  waves: {outcome.waves}")
+    for line in lines:
+        console.print(line, highlight=False)
+    for failure in outcome.failures:
+        console.print(f"  {checked.name}: {failure}", style="red", highlight=False)
+
+
+def _cycles(checked: Checked) -> list[str]:
+    timing = checked.design.schedule
+    seen = [pattern for pattern in checked.outcome.patterns if pattern.pattern == "none"]
+    if not seen:
+        return []
+    rows = (("interval", timing.interval, seen[0].interval), ("latency", timing.latency, seen[0].latency))
+    return ["  " + "; ".join(f"{name} {predicted} predicted, {got} simulated" for name, predicted, got in rows)]
+
+
+def _accuracy(checked: Checked, build: Build) -> list[str]:
+    """The hardware's accuracy is that of the quantized model if, and only if, all outputs were equal."""
+    software = accuracy(build)
+    if software is None:
+        return []
+    hardware = f"{software['quantized']:.2%}" if checked.outcome.passed else "not known: the run failed"
+    return [f"  accuracy: float {software['float']:.2%}, quantized {software['quantized']:.2%}, hardware {hardware}"]

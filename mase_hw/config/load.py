@@ -1,0 +1,131 @@
+"""`load_config`: a TOML file to one frozen `Config`, or every problem in it at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, cast
+
+from mase_hw.config import training
+from mase_hw.config.hardware import HardwareConfig, HardwareTarget, parse_hardware, parse_target
+from mase_hw.config.places import Places
+from mase_hw.config.quantize import QuantizeConfig, parse_quantize
+from mase_hw.config.raw import raw_mapping
+from mase_hw.config.read import read_toml
+from mase_hw.config.table import Table, shown
+from mase_hw.config.training import TrainingConfig, parse_training
+from mase_hw.diagnostics import Collector, Place
+
+LoadType = Literal["auto", "pt", "pl", "safetensors", "mz"]
+
+LOAD_TYPES: tuple[LoadType, ...] = ("auto", "pt", "pl", "safetensors", "mz")
+TASKS = {"cls": "cls", "classification": "cls"}  # both spellings are MASE's
+PASSES = ("quantize", "fuse_batch_norm", "hardware")
+_OWN_KEYS = ("model", "dataset", "task", "project", "project_dir", "seed", "load_name", "load_type")
+_TABLES = ("passes", "hardware", "search")
+_PLAIN_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that a TOML says, after defaults. Paths are relative to the TOML: to `base`."""
+
+    path: Path
+    base: Path
+    model: str
+    dataset: str | None
+    task: str
+    project: str
+    seed: int
+    load_name: Path | None
+    load_type: LoadType
+    training: TrainingConfig
+    quantize: QuantizeConfig
+    fuse_batch_norm: bool
+    hardware: HardwareConfig
+    target: HardwareTarget
+    search: Mapping[str, Any]
+    raw: Mapping[str, Any] = field(compare=False, repr=False)
+    places: Places = field(compare=False, repr=False)
+
+    def where(self, *keys: str) -> Place:
+        """The line of a key: `where("passes", "quantize", "by")`."""
+        return self.places.of(*keys)
+
+
+def load_config(path: Path) -> Config:
+    """Reads and checks the TOML at `path`; raises ProblemsError with all that is wrong in it."""
+    values, places = read_toml(path)
+    with Collector() as found:
+        return _config(path, values, places, found)
+
+
+def _config(path: Path, values: Mapping[str, Any], places: Places, found: Collector) -> Config:
+    top = Table(values, (), found, places)
+    top.only((*_OWN_KEYS, *training.KEYS, *_TABLES))
+    passes = top.table("passes") or Table({}, ("passes",), found, places)
+    passes.only(PASSES)
+    if "model" not in values:
+        found.add("model is missing", Place(path), 'add model = "a registered name" or "file.py:Class"')
+    load_name = top.string("load_name", None)
+    project = _project(top, path)
+    config: dict[str, Any] = {
+        "model": _text(top, "model") or "",
+        "dataset": _text(top, "dataset"),
+        "task": TASKS[top.choice("task", "cls", TASKS)],
+        "project": project,
+        "seed": top.integer("seed", 0, 0, 2**32 - 1),
+        "load_type": cast(LoadType, top.choice("load_type", "auto", LOAD_TYPES)),
+        "training": parse_training(top),
+        "quantize": parse_quantize(_under(passes, "quantize"), found, places),
+        "fuse_batch_norm": _fuse(passes),
+        "hardware": parse_hardware(_under(passes, "hardware"), found, places),
+        "target": parse_target(_under(top, "hardware"), found, places, project),
+    }
+    top.string("project_dir", None)
+    search = _under(top, "search")
+    return Config(
+        path=path,
+        base=path.parent,
+        load_name=path.parent / load_name if load_name else None,
+        search=MappingProxyType(dict(search)),
+        raw=MappingProxyType(raw_mapping(values, load_name=load_name, search=search, **config)),
+        places=places,
+        **config,
+    )
+
+
+def _under(table: Table, key: str) -> Mapping[str, Any]:
+    inner = table.table(key)
+    return inner.values if inner else {}
+
+
+def _text(top: Table, key: str) -> str | None:
+    value = top.string(key, None)
+    if value == "":
+        top.problem(f"{key} is empty", key)
+    return value
+
+
+def _fuse(passes: Table) -> bool:
+    """The table's presence asks for the pass; `enabled = false` in it takes that back."""
+    table = passes.table("fuse_batch_norm")
+    if table is None:
+        return False
+    table.only(["enabled"])
+    return table.boolean("enabled", True)
+
+
+def _project(top: Table, path: Path) -> str:
+    """The build folder's name: a plain name, so that nothing is written outside `build/`."""
+    fallback = re.sub(r"[^\w.+-]+", "_", path.stem, flags=re.ASCII).lstrip(".+-") or "design"
+    project = top.string("project", fallback)
+    assert project is not None
+    if not _PLAIN_NAME.fullmatch(project):
+        text = f"project = {shown(project)} is not a plain name"
+        top.problem(text, "project", hint="letters, digits, _ - . + and no slash; it names the build folder")
+        return fallback
+    return project

@@ -1,0 +1,159 @@
+"""The build folder: written beside its place and renamed into it when it is whole; read back without torch."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mase_hw import __version__
+from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.emit.render import render
+from mase_hw.emit.store import load_design, save_design
+from mase_hw.hardware import Design, Stream
+from mase_hw.numerics.rounding import Integers
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The data set's test split as the design sees it, and what the software made of it."""
+
+    x: Integers  # [samples, features] of the input's type
+    y: Integers  # [samples, outputs] of the quantized torch model
+    labels: Integers
+    float_labels: Integers  # what the float model says
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build folder on disk."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @cached_property
+    def design(self) -> Design:
+        with np.load(self.path / "parameters.npz", allow_pickle=False) as arrays:
+            return load_design(self.manifest, dict(arrays))
+
+    @property
+    def samples(self) -> Samples | None:
+        path = self.path / "sim" / "samples.npz"
+        if not path.exists():
+            return None
+        with np.load(path, allow_pickle=False) as arrays:
+            return Samples(**dict(arrays))
+
+    @property
+    def rtl(self) -> list[Path]:
+        """The SystemVerilog files in compile order."""
+        return [self.path / entry["path"] for entry in self.manifest["files"]]
+
+
+def write_build(path: Path, design: Design, config: Mapping[str, Any], samples: Samples | None) -> Build:
+    """Writes the whole build, or nothing. An older build at `path` is replaced; anything else there is left alone."""
+    if path.exists() and not (path / "manifest.json").is_file() and (not path.is_dir() or any(path.iterdir())):
+        hint = "choose another folder with --out, or delete it"
+        raise ProblemsError(Problem(f"{path} exists and is not a build of mase-hw", hint=hint))
+    design_values, arrays = save_design(design)
+    texts = {f"rtl/{name}": text for name, text in render(design).items()}
+    contents: dict[str, bytes] = {name: text.encode() for name, text in texts.items()}
+    contents["rtl/files.f"] = "".join(f"{name.removeprefix('rtl/')}\n" for name in texts).encode()
+    contents["parameters.npz"] = _npz(arrays)
+    if samples is not None:
+        contents["sim/samples.npz"] = _npz(vars(samples))
+    manifest = {
+        "schema": SCHEMA,
+        "top": design.name,
+        "clock": "clk",
+        "reset": "rst",
+        "files": [{"path": name, "sha256": _sha256(contents[name])} for name in texts],
+        "parameters": {"path": "parameters.npz", "sha256": _sha256(contents["parameters.npz"])},
+        "inputs": [_port(design.input)],
+        "outputs": [_port(design.output)],
+        "interval": _exact(design.schedule.interval),
+        "latency": design.schedule.latency,
+        "nodes": [_node(design, k) for k in range(len(design.nodes))],
+        **design_values,
+        "config": config,
+        "tools": {"mase-hw": __version__, **{name: version(name) for name in ("jinja2", "numpy", "torch")}},
+    }
+    contents["manifest.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
+    _replace(path, contents)
+    return read_build(path)
+
+
+def read_build(path: Path) -> Build:
+    """The build at `path`; a folder that is none, or one of another version, is a Problem."""
+    file = path / "manifest.json"
+    try:
+        manifest = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        hint = "`mase-hw emit model.toml` writes one to build/<project>"
+        raise ProblemsError(Problem(f"{path} is not a build: it has no manifest.json", hint=hint)) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ProblemsError(Problem(f"{file} cannot be read: {error}", hint="emit the build again")) from None
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        raise ProblemsError(Problem(f"{file} is not of schema {SCHEMA}", hint="emit the build again"))
+    return Build(path, manifest)
+
+
+def _replace(path: Path, contents: Mapping[str, bytes]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise ProblemsError(Problem(f"{path} cannot be written: {error.strerror}", hint="choose --out")) from None
+    try:
+        new = aside / "new"
+        for name, content in contents.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).write_bytes(content)
+        if path.exists():
+            os.rename(path, aside / "old")
+        os.rename(new, path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _npz(arrays: Mapping[str, Any]) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _exact(interval: Any) -> int | float:
+    return int(interval) if interval.denominator == 1 else float(interval)
+
+
+def _port(stream: Stream) -> dict[str, Any]:
+    shape = {"features": stream.features, "lanes": stream.lanes, "beats": stream.beats}
+    return {"name": stream.name, **shape, **asdict(stream.fixed)}
+
+
+def _node(design: Design, k: int) -> dict[str, Any]:
+    node = design.nodes[k]
+    made = [design.component(name) for name in node.components]
+    main = [component for component in made if component.name == node.name]
+    return {
+        **asdict(node),
+        "interval": max((component.interval for component in made), default=0),
+        "latency": main[0].latency if main else 0,
+    }

@@ -1,0 +1,83 @@
+"""A design as plain values and arrays, and back: so that a build can be simulated and checked without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from mase_hw import ops  # noqa: F401  (its components register themselves)
+from mase_hw.hardware import Component, Design, Node, Stream
+from mase_hw.numerics import Fixed, Rounding
+from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.result import Finish
+
+_BASE = ("name", "inputs", "outputs")
+
+
+def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
+    """What the manifest says of the design, and the arrays that go beside it."""
+    arrays: dict[str, Integers] = {}
+    streams = []
+    for stream in design.streams:
+        streams.append(
+            {"name": stream.name, "features": stream.features, "lanes": stream.lanes, **asdict(stream.fixed)}
+        )
+        arrays[f"stream.{stream.name}"] = np.stack(stream.bounds)
+    components = []
+    for component in design.components:
+        entry: dict[str, Any] = {
+            "name": component.name,
+            "kind": component.kind,
+            "inputs": [stream.name for stream in component.inputs],
+            "outputs": [stream.name for stream in component.outputs],
+            "interval": component.interval,
+            "latency": component.latency,
+            "values": {},
+        }
+        for name, value in _own(component).items():
+            if isinstance(value, np.ndarray):
+                arrays[f"component.{component.name}.{name}"] = value
+            else:
+                entry["values"][name] = asdict(value) if isinstance(value, Finish) else value
+        components.append(entry)
+    return {"streams": streams, "components": components}, arrays
+
+
+def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> Design:
+    """The design that `save_design` saved."""
+    streams = {}
+    for entry in manifest["streams"]:
+        lo, hi = arrays[f"stream.{entry['name']}"].tolist()
+        fixed = Fixed(entry["width"], entry["frac"], entry["signed"])
+        streams[entry["name"]] = Stream(entry["name"], entry["features"], entry["lanes"], fixed, tuple(lo), tuple(hi))
+    components = []
+    for entry in manifest["components"]:
+        kind: Callable[..., Component] = Component.kinds[entry["kind"]]
+        values = {name: _finish(value) if name == "step" else value for name, value in entry["values"].items()}
+        prefix = f"component.{entry['name']}."
+        values |= {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+        ends = [tuple(streams[name] for name in entry[side]) for side in ("inputs", "outputs")]
+        components.append(kind(entry["name"], *ends, **values))
+    nodes = tuple(_node(entry) for entry in manifest["nodes"])
+    design = Design(manifest["top"], tuple(components), nodes)
+    design.verify()
+    return design
+
+
+def _own(component: Component) -> dict[str, Any]:
+    return {field.name: getattr(component, field.name) for field in fields(component) if field.name not in _BASE}
+
+
+def _finish(value: Mapping[str, Any]) -> Finish:
+    fixed, rounding = Fixed(**value["fixed"]), Rounding(value["rounding"])
+    return Finish(value["frac"], value["lo"], value["hi"], fixed, rounding)
+
+
+def _node(entry: Mapping[str, Any]) -> Node:
+    values = {field.name: entry[field.name] for field in fields(Node)}
+    for name in ("data_in", "weight", "bias", "data_out"):
+        values[name] = Fixed(**values[name]) if values[name] else None
+    return Node(**{**values, "components": tuple(values["components"])})

@@ -1,0 +1,141 @@
+"""Every stage in order: model.toml -> torch module -> graph -> passes -> hardware -> RTL in a build folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from mase_hw.checkpoints import load_checkpoint, random_parameters
+from mase_hw.config import Config
+from mase_hw.datasets import Dataset, load_dataset
+from mase_hw.emit import Build, Samples, write_build
+from mase_hw.graph import MaseGraph
+from mase_hw.hardware import Design
+from mase_hw.hardware.layers import Chain
+from mase_hw.hardware.lower import lower
+from mase_hw.models import input_shape, load_model
+from mase_hw.numerics import to_integers
+from mase_hw.numerics.rounding import Integers
+from mase_hw.passes import (
+    add_common_metadata_analysis_pass,
+    add_hardware_metadata_analysis_pass,
+    add_software_metadata_analysis_pass,
+    fuse_batch_norm_transform_pass,
+    init_metadata_analysis_pass,
+    quantize_transform_pass,
+    remove_identity_transform_pass,
+)
+
+_BATCH = 1024
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model carried as far as hardware, nothing written yet."""
+
+    config: Config
+    model: nn.Module  # as the user wrote it, in floats
+    graph: MaseGraph  # quantized, with metadata
+    chain: Chain
+    design: Design
+    dataset: Dataset | None
+    notes: tuple[str, ...]  # for the user
+
+
+def compile_config(config: Config) -> Compiled:
+    """All stages up to the design."""
+    dataset = None
+    if config.dataset is not None:
+        dataset = load_dataset(config.dataset, config.base, config.seed, config.where("dataset"))
+    model, notes = load_weights(config)
+    shape = input_shape(model, dataset)
+    graph = prepare_graph(model, shape)
+    if config.fuse_batch_norm:
+        graph, _ = fuse_batch_norm_transform_pass(graph)
+        graph = _with_metadata(graph, shape)
+    graph, _ = quantize_transform_pass(graph, {**config.raw["passes"]["quantize"], "places": config.places})
+    graph, info = add_hardware_metadata_analysis_pass(
+        graph,
+        {
+            "config": config.hardware,
+            "quantize": config.quantize,
+            "target_interval": config.target.target_interval,
+        },
+    )
+    design = lower(config.target.top, info["chain"], info["choices"])
+    return Compiled(config, model, graph, info["chain"], design, dataset, notes)
+
+
+def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
+    """The model with its checkpoint's weights, or with seeded random ones and a line that says so."""
+    model = load_model(config.model, config.base, config.where("model")).eval()
+    if config.load_name is None:
+        random_parameters(model, config.seed)
+        return model, (f"no load_name in {config.path.name}: the weights are random, from seed {config.seed}",)
+    return model, load_checkpoint(model, config.load_name, config.load_type, config.where("load_name"))
+
+
+def prepare_graph(model: nn.Module, shape: tuple[int, ...]) -> MaseGraph:
+    """The model's graph with its metadata, without what does nothing when a model is evaluated."""
+    graph = MaseGraph(model)
+    graph, _ = remove_identity_transform_pass(graph)
+    return _with_metadata(graph, shape)
+
+
+def _with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:
+    graph, _ = init_metadata_analysis_pass(graph)
+    names = [node.name for node in graph.fx_graph.nodes if node.op == "placeholder"]
+    dummy = {name: torch.zeros(2, *shape) for name in names}
+    graph, _ = add_common_metadata_analysis_pass(graph, {"dummy_in": dummy, "add_value": False})
+    graph, _ = add_software_metadata_analysis_pass(graph)
+    return graph
+
+
+def emit(config: Config, out: Path) -> tuple[Build, Compiled]:
+    """Compiles and writes the build folder `out`."""
+    compiled = compile_config(config)
+    return write_build(out, compiled.design, dict(config.raw), run_samples(compiled)), compiled
+
+
+def run_samples(compiled: Compiled) -> Samples | None:
+    """The data set's test split through the float and the quantized model, and through the integer reference.
+
+    The quantized torch model and the reference must agree to the last bit; if they do not, it is our bug.
+    """
+    dataset, design = compiled.dataset, compiled.design
+    if dataset is None:
+        return None
+    x = quantize_input(compiled, dataset.x_test)
+    y = run_quantized(compiled, dataset.x_test)
+    reference = design.run(x)[design.output.name]
+    assert np.array_equal(y, reference), "the quantized torch model and the integer reference differ"
+    float_labels = _forward(compiled.model, dataset.x_test).argmax(1)
+    return Samples(x, y, dataset.y_test, float_labels)
+
+
+def quantize_input(compiled: Compiled, samples: np.ndarray) -> Integers:
+    """Samples as the vectors of the input stream, in the stream's order."""
+    chain, design = compiled.chain, compiled.design
+    rounding = next(layer.spec.rounding for layer in chain.layers if layer.spec.rounding is not None)
+    flat = to_integers(samples.reshape(len(samples), -1), design.input.fixed, rounding)
+    return flat if chain.order is None else flat[:, list(chain.order)]
+
+
+def run_quantized(compiled: Compiled, samples: np.ndarray) -> Integers:
+    """What the quantized torch model computes, as integers of the output's type."""
+    values = _forward(compiled.graph.model, samples)
+    scaled = values.reshape(len(values), -1) * 2.0**compiled.design.output.fixed.frac
+    integers = scaled.astype(np.int64)
+    assert np.array_equal(integers, scaled), "the quantized torch model left the grid of its output type"
+    return integers
+
+
+def _forward(model: nn.Module, samples: np.ndarray) -> np.ndarray:
+    model.eval()
+    with torch.inference_mode():
+        parts = [model(torch.from_numpy(samples[k : k + _BATCH])) for k in range(0, len(samples), _BATCH)]
+    return torch.cat(parts).double().numpy()

@@ -1,0 +1,12 @@
+"""Models by name, or from a user's file. Every module of this folder is imported, so a new file needs no list."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from mase_hw.models.load import input_shape, load_model
+from mase_hw.models.registry import get_model, model_names, register
+
+for _module in sorted(info.name for info in iter_modules(__path__)):
+    import_module(f"{__name__}.{_module}")
+
+__all__ = ["get_model", "input_shape", "load_model", "model_names", "register"]

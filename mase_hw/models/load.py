@@ -1,0 +1,87 @@
+"""`load_model`: the model that a TOML names; `input_shape`: what one sample of it looks like."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from mase_hw.config.user_code import is_user_code, load_object, user_code
+from mase_hw.datasets import Dataset
+from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.models.registry import get_model
+
+
+def load_model(model: str, base: Path, where: Place | None = None) -> nn.Module:
+    """A registered name, or "file.py:Class" relative to `base`; `where` is the TOML's line.
+
+    Whatever a class draws while it is made is drawn from a fixed seed, and the global generator is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return _user_model(model, base, where) if is_user_code(model) else get_model(model, where=where)
+
+
+def _user_model(model: str, base: Path, where: Place | None) -> nn.Module:
+    kind, path = load_object("model", model, base, where)
+    subject = f'model = "{model}"'
+    name = model.rpartition(":")[2]
+    if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
+        what = "is no subclass of torch.nn.Module" if isinstance(kind, type) else "is not a class"
+        line = _line(kind, path)
+        raise ProblemsError(Problem(f"{subject}: {name} {what}", line, f"write class {name}(nn.Module): ..."))
+    needed = [
+        parameter.name
+        for parameter in inspect.signature(kind).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    if needed:
+        text = f"{subject}: {name}() needs {', '.join(needed)}"
+        raise ProblemsError(Problem(text, _line(kind, path), "give its parameters default values"))
+    with user_code(path, subject):
+        made = kind()
+    assert isinstance(made, nn.Module)
+    return made
+
+
+def _line(thing: object, path: Path) -> Place:
+    """Where the user wrote `thing`; only the file when that cannot be told."""
+    code = getattr(getattr(thing, "__init__", None) if isinstance(thing, type) else thing, "__code__", None)
+    if code is not None and code.co_filename == str(path):
+        return Place(path, code.co_firstlineno)
+    try:
+        return Place(path, inspect.getsourcelines(thing)[1])  # type: ignore[arg-type]
+    except (TypeError, OSError):
+        return Place(path)
+
+
+def input_shape(model: nn.Module | str, dataset: Dataset | None = None) -> tuple[int, ...]:
+    """The shape of one sample: the model's `input_shape`, else the data set's, else its first layer's width."""
+    module = get_model(model) if isinstance(model, str) else model
+    stated = getattr(module, "input_shape", None)
+    if stated is not None:
+        return _stated(type(module).__name__, stated, dataset)
+    if dataset is not None:
+        return dataset.sample_shape
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear):
+            return (layer.in_features,)
+        if isinstance(layer, nn.BatchNorm1d):
+            return (layer.num_features,)
+    text = f"{type(module).__name__}: the shape of its input is unknown"
+    raise ProblemsError(Problem(text, None, "give the class input_shape = (features,), or the TOML a dataset"))
+
+
+def _stated(name: str, stated: object, dataset: Dataset | None) -> tuple[int, ...]:
+    sizes = tuple(stated) if isinstance(stated, list | tuple | torch.Size) else (stated,)
+    if not sizes or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in sizes):
+        text = f"{name}: input_shape = {stated!r} is no shape"
+        raise ProblemsError(Problem(text, None, "a tuple of positive integers, without the batch: (16,)"))
+    shape = tuple(size for size in sizes if isinstance(size, int))
+    if dataset is not None and dataset.sample_shape != shape:
+        text = f"{name} takes samples of shape {shape}, those of {dataset.name} are {dataset.sample_shape}"
+        raise ProblemsError(Problem(text, None, "choose a data set that fits the model, or change input_shape"))
+    return shape

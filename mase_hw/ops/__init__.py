@@ -1,0 +1,21 @@
+"""The operators: integer semantics, streams, cycles and template values, one file each. No torch in sight."""
+
+from mase_hw.ops.batch_norm1d import BatchNorm1d, batch_norm1d
+from mase_hw.ops.elementwise import Cast, cast
+from mase_hw.ops.linear import Linear, LinearFolded, LinearUnrolled, linear
+from mase_hw.ops.relu import ReLU, relu
+from mase_hw.ops.result import Result
+
+__all__ = [
+    "BatchNorm1d",
+    "Cast",
+    "Linear",
+    "LinearFolded",
+    "LinearUnrolled",
+    "ReLU",
+    "Result",
+    "batch_norm1d",
+    "cast",
+    "linear",
+    "relu",
+]

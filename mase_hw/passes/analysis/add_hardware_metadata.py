@@ -1,0 +1,42 @@
+"""add_hardware_metadata_analysis_pass: how each node is built, written into `parameters["hardware"]`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from mase_hw.config.hardware import HardwareConfig, HardwareSpec, parse_hardware
+from mase_hw.diagnostics import Collector
+from mase_hw.graph import MaseGraph
+from mase_hw.hardware.choose import choose
+from mase_hw.passes.layers import SUPPORTED, chain_of
+
+
+def add_hardware_metadata_analysis_pass(
+    graph: MaseGraph, pass_args: dict[str, Any] | None = None
+) -> tuple[MaseGraph, dict[str, Any]]:
+    """Chooses implementation and parallelism for every node that becomes hardware.
+
+    `pass_args` has the shape of [passes.hardware]; beside it may stand `target_interval` (cycles per inference to
+    reach), `places`, `config` (already parsed) and `quantize` (the parsed [passes.quantize], for better messages).
+    `info` holds the `chain` of layers and the `choices` made for them, which is what lowering takes.
+    """
+    args = dict(pass_args or {})
+    target_interval = args.pop("target_interval", None)
+    places, quantize = args.pop("places", None), args.pop("quantize", None)
+    config = args.pop("config", None)
+    with Collector() as found:
+        if not isinstance(config, HardwareConfig):
+            config = parse_hardware(args, found, places) if args else HardwareConfig("type", HardwareSpec())
+        found.raise_if_any()
+        chain = chain_of(graph, found, quantize)
+        config.check_keys([layer.name for layer in chain.layers], SUPPORTED, found)
+        choices = choose(chain.layers, config, target_interval, found)
+    by_name = {layer.name: choice for layer, choice in zip(chain.layers, choices, strict=True)}
+    for node in graph.fx_graph.nodes:
+        choice = by_name.get(node.name)
+        hardware = node.meta["mase"].parameters["hardware"]
+        hardware.clear()
+        hardware.update({"is_implicit": True} if choice is None else {"is_implicit": False, **asdict(choice)})
+    return graph, {"chain": chain, "choices": choices}
+

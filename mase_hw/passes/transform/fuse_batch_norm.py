@@ -1,0 +1,93 @@
+"""fuse_batch_norm_transform_pass: folds a batch norm into the linear just before it.
+
+With scale = gamma / sqrt(var + eps): weight' = weight * scale, bias' = (bias - mean) * scale + beta, in float64.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_parent_name
+from mase_hw.graph.opcodes import is_quantized_class
+from mase_hw.passes.analysis.add_common_metadata import describe
+from mase_hw.passes.analysis.init_metadata import metadata_of
+
+
+def fuse_batch_norm_transform_pass(
+    graph: MaseGraph, pass_args: Mapping[str, Any] | None = None
+) -> tuple[MaseGraph, dict[str, Any]]:
+    """`info["fused"]` maps each batch norm taken out to its linear, `info["refused"]` each other one to the reason.
+
+    The user's own modules are left alone: the graph gets a new Linear. Shapes must be known (common metadata).
+    """
+    calls = Counter(str(node.target) for node in graph.fx_graph.nodes if node.op == "call_module")
+    fused: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for node in list(graph.fx_graph.nodes):
+        if get_mase_op(node) not in ("batch_norm1d", "batch_norm"):
+            continue
+        linear = node.all_input_nodes[0]
+        reason = _why_not(node, linear, calls, graph)
+        if reason is not None:
+            refused[node.name] = reason
+            continue
+        _fold(graph, linear, node)
+        fused[node.name] = linear.name
+    if fused:
+        graph.model.recompile()
+    return graph, {"fused": fused, "refused": refused}
+
+
+def _why_not(norm: fx.Node, linear: fx.Node, calls: Counter[str], graph: MaseGraph) -> str | None:
+    module, before = get_node_module(norm), get_node_module(linear)
+    if not isinstance(module, nn.BatchNorm1d):
+        return "only a BatchNorm1d module can be folded, not its functional form"
+    if not isinstance(before, nn.Linear):
+        return f"{linear.name} before it is not a Linear module"
+    for node, called in ((norm, module), (linear, before)):
+        if is_quantized_class(type(called)):
+            return f"{node.name} is quantized already"
+        if calls[str(node.target)] > 1:
+            return f"{node.name} is a module that is called {calls[str(node.target)]} times"
+    if len(linear.users) > 1:
+        others = ", ".join(sorted(user.name for user in linear.users if user is not norm))
+        return f"{linear.name} is also read by {others}"
+    if module.training or module.running_mean is None:
+        return f"{norm.name} uses the statistics of each batch: put the model in eval mode"
+    shape = metadata_of(linear, graph).common.get("results", {}).get("data_out_0", {}).get("shape")
+    if shape is None:
+        return "shapes are not known yet: run add_common_metadata_analysis_pass first"
+    return None if len(shape) == 2 else f"{linear.name} gives {len(shape)} dimensions, and only 2 can be folded"
+
+
+def _fold(graph: MaseGraph, linear: fx.Node, norm: fx.Node) -> None:
+    old, module = get_node_module(linear), get_node_module(norm)
+    assert isinstance(old, nn.Linear)
+    assert isinstance(module, nn.BatchNorm1d)
+    assert module.running_mean is not None
+    assert module.running_var is not None
+    with torch.no_grad():
+        scale = 1.0 / torch.sqrt(module.running_var.double() + module.eps)
+        if module.weight is not None:
+            scale = module.weight.double() / torch.sqrt(module.running_var.double() + module.eps)
+        start = -module.running_mean.double() if old.bias is None else old.bias.double() - module.running_mean.double()
+        bias = start * scale if module.bias is None else start * scale + module.bias.double()
+        weight = old.weight.double() * scale[:, None]
+        new = nn.Linear(old.in_features, old.out_features, True, "meta")
+        new.weight = nn.Parameter(weight.to(old.weight.dtype), old.weight.requires_grad)
+        new.bias = nn.Parameter(bias.to(old.weight.dtype), old.weight.requires_grad)
+    new.train(old.training)
+    parent, name = get_parent_name(str(linear.target))
+    setattr(graph.model.get_submodule(parent), name, new)
+
+    common, after = metadata_of(linear, graph).common, metadata_of(norm, graph).common
+    add_value = "value" in common["results"]["data_out_0"]
+    common["args"] |= {"weight": describe(new.weight, add_value), "bias": describe(new.bias, add_value)}
+    common["results"] = after.get("results", common["results"])
+    norm.replace_all_uses_with(linear)
+    graph.fx_graph.erase_node(norm)

@@ -1,0 +1,212 @@
+"""Simulates a design under cocotb and Verilator: writes the job, builds, runs, and reads what was found."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import jinja2
+import numpy as np
+import numpy.typing as npt
+
+from mase_hw import resources
+from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.simulate import toolchain, verilate
+from mase_hw.simulate.outcome import Outcome, read_results
+from mase_hw.simulate.process import run
+
+Integers = npt.NDArray[np.int64]
+Role = Literal["input", "output", "probe"]
+Pattern = Literal["none", "gaps", "pressure", "both"]
+
+PATTERNS: tuple[Pattern, ...] = ("none", "gaps", "pressure", "both")
+LIBRARY = ("stream_stall.sv", "stream_source.sv", "stream_sink.sv", "stream_probe.sv")
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """A stream of the design: a port of the top module, or (role `probe`) a signal triple inside it.
+
+    `label` is what a failure calls it: the node it comes from. A probe's name may be a path (`u_fc1.acc`).
+    """
+
+    name: str
+    label: str
+    role: Role
+    lanes: int
+    width: int
+    signed: bool = True
+
+    @property
+    def id(self) -> str:
+        return self.name.replace(".", "__")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One simulation. `streams` are in design order: the first wrong one is the one a failure names.
+
+    `values` holds what each stream carries, [vectors, features]; for inputs it is the stimulus. `predicted` holds, for
+    the streams that have a prediction, the cycle of every beat counted from the first input beat taken; it is checked
+    in the unstalled pattern.
+    """
+
+    files: tuple[Path, ...]
+    top: str
+    streams: tuple[StreamSpec, ...]
+    values: Mapping[str, Integers]
+    predicted: Mapping[str, Integers] | None = None
+    patterns: tuple[Pattern, ...] = PATTERNS
+    seed: int = 0
+    watchdog: int = 10_000
+    drain: int = 64
+    waves: Path | None = field(default=None)
+
+
+def simulate(job: Job, work: Path, cache: Path | None = None) -> Outcome:
+    """Runs the job in the folder `work`, which keeps the job, the log and the results."""
+    _check(job)
+    tools = toolchain.find()
+    work.mkdir(parents=True, exist_ok=True)
+    for stale in (*work.glob("results.*"), *work.glob("*.bin"), work / "sim.log"):
+        stale.unlink(missing_ok=True)
+    _write_job(job, work)
+    trace, waves = _waves(job.waves, tools.cxx)
+    started = time.perf_counter()
+    files = (*job.files, *(resources.sim() / name for name in LIBRARY), work / "harness.sv")
+    executable = verilate.build(files, "harness", cache, trace, tools)
+    built = time.perf_counter()
+    command = [str(executable), "+verilator+rand+reset+2", f"+verilator+seed+{job.seed % (2**31 - 1) + 1}"]
+    # A failing assertion of the design is counted and printed; the run goes on, so that the streams are compared.
+    command += ["+verilator+error+limit+1000"]
+    if waves is not None:
+        waves.parent.mkdir(parents=True, exist_ok=True)
+        command += ["--trace", "--trace-file", str(waves.resolve())]
+    done = run(command, cwd=work, env=_environment(tools, job.seed))
+    ended = time.perf_counter()
+    log = work / "sim.log"
+    log.write_text(done.text, encoding="utf-8")
+    results, torch_imported, failures = read_results(work, job.patterns)
+    failures += [line for line in done.text.splitlines() if "%Error" in line][:3]
+    if done.code != 0 and not failures:
+        failures.append("every pattern passed, yet the simulator did not end well")
+    if len(results) < len(job.patterns):
+        failures.append(f"the simulator ended with code {done.code}; the end of {log}:\n{done.tail()}")
+    return Outcome(
+        passed=not failures,
+        failures=tuple(failures),
+        patterns=results,
+        torch_imported=torch_imported,
+        log=log,
+        waves=waves,
+        build_seconds=built - started,
+        run_seconds=ended - built,
+    )
+
+
+def harness(job: Job) -> str:
+    """The test bench's top module."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(resources.sim()),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    streams = [
+        {
+            "id": s.id,
+            "name": s.name,
+            "label": s.label,
+            "role": s.role,
+            "bits": s.lanes * s.width,
+            "salt": zlib.crc32(s.id.encode()),  # each end of a stream stalls in its own cycles
+        }
+        for s in job.streams
+    ]
+    return environment.get_template("harness.sv.j2").render(top=job.top, streams=streams)
+
+
+def _check(job: Job) -> None:
+    """Our own mistakes, caught before they look like the design's."""
+    assert job.patterns, "no stall pattern"
+    assert any(s.role == "input" for s in job.streams), "no input stream"
+    assert any(s.role == "output" for s in job.streams), "no output stream"
+    assert len({s.id for s in job.streams}) == len(job.streams), "two streams with one name"
+    vectors = {len(job.values[s.name]) for s in job.streams}
+    assert len(vectors) == 1, f"streams with different numbers of vectors: {sorted(vectors)}"
+    assert vectors != {0}, "no vectors"
+    for s in job.streams:
+        values = job.values[s.name]
+        assert values.dtype == np.int64, f"{s.name}: {values.dtype}, not int64"
+        assert values.ndim == 2, f"{s.name}: {values.ndim} dimensions, not [vectors, features]"
+        assert values.shape[1] % s.lanes == 0, f"{s.name}: {s.lanes} lanes do not divide {values.shape[1]}"
+        assert 1 <= s.width <= 64, f"{s.name}: {s.width} bits"
+        if s.width < 64:
+            low, high = (-(1 << s.width - 1), (1 << s.width - 1) - 1) if s.signed else (0, (1 << s.width) - 1)
+            assert low <= values.min(), f"{s.name}: {values.min()} is below {low}"
+            assert values.max() <= high, f"{s.name}: {values.max()} is above {high}"
+    strangers = set(job.predicted or ()) - {s.name for s in job.streams}
+    assert not strangers, f"cycles predicted for unknown streams {sorted(strangers)}"
+
+
+def _write_job(job: Job, work: Path) -> None:
+    document = {
+        "streams": [{**asdict(s), "id": s.id} for s in job.streams],
+        "patterns": job.patterns,
+        "seed": job.seed,
+        "watchdog": job.watchdog,
+        "drain": job.drain,
+    }
+    arrays: dict[str, Integers] = {}
+    for index, s in enumerate(job.streams):
+        arrays[f"values.{index}"] = job.values[s.name]
+        if job.predicted is not None and s.name in job.predicted:
+            arrays[f"cycles.{index}"] = np.asarray(job.predicted[s.name], np.int64)
+    (work / "job.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    with (work / "values.npz").open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    (work / "harness.sv").write_text(harness(job), encoding="utf-8")
+
+
+def _waves(asked: Path | None, cxx: toolchain.Compiler) -> tuple[verilate.Trace, Path | None]:
+    """The wave format by the file's suffix; without one, FST where it can be compiled, VCD elsewhere."""
+    if asked is None:
+        return "none", None
+    if asked.suffix == ".vcd":
+        return "vcd", asked
+    fst = toolchain.has_fst(cxx)
+    if asked.suffix == ".fst":
+        if not fst:
+            hint = "ask for a .vcd file, or install the headers: apt install liblz4-dev zlib1g-dev"
+            raise ProblemsError(Problem(f"{asked}: FST waves need lz4.h and zlib.h", hint=hint))
+        return "fst", asked
+    return ("fst", asked.with_name(asked.name + ".fst")) if fst else ("vcd", asked.with_name(asked.name + ".vcd"))
+
+
+def _environment(tools: toolchain.Toolchain, seed: int) -> dict[str, str]:
+    """What cocotb's own runner sets, without what a user's shell may hold to steer other cocotb runs."""
+    steering = ("COCOTB_", "GPI_", "PYGPI_")
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(steering)}
+    paths = [str(resources.root()), *filter(None, [environment.get("PYTHONPATH")])]
+    environment |= {
+        "COCOTB_TOPLEVEL": "harness",
+        "COCOTB_TEST_MODULES": "sim.bench",
+        "COCOTB_RESULTS_FILE": "results.xml",
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_REWRITE_ASSERTION_FILES": "",  # or cocotb imports pytest, which costs 0.3 s
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        "TOPLEVEL_LANG": "verilog",
+        "GPI_USERS": f"{tools.libpython};{tools.python_plugin},initialize",
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    return environment

@@ -1,0 +1,176 @@
+"""Design to executable, without make and without perl: Verilator, one compilation, one link, all cached."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.simulate import cache as store
+from mase_hw.simulate.process import Finished, run, run_all
+from mase_hw.simulate.toolchain import Toolchain, find
+
+Trace = Literal["none", "vcd", "fst"]
+
+EXECUTABLE = "simulator"
+# Registers that reset leaves alone start with random bits, so that a design that reads them is seen.
+VERILATE = (
+    *("--cc", "--prefix", "Vtop", "--timing", "--timescale", "1ns/1ns", "--vpi", "--assert", "-Wno-fatal"),
+    *("--x-assign", "unique", "--x-initial", "unique"),
+    *("--output-split", "20000", "--output-split-cfuncs", "2000"),
+)
+COMPILE = ("-std=c++20", "-O1", "-w")
+# Above this many bytes of generated C++ the units are compiled side by side, the ones that run once with -O0.
+ONE_UNIT = 400_000
+_MESSAGE = re.compile(r"^%(Error|Warning)(?:-(\w+))?: (?:(.+?):(\d+):(?:\d+:)? )?(.*)$")
+
+
+def build(
+    files: Sequence[Path], top: str, cache: Path | None = None, trace: Trace = "none", tools: Toolchain | None = None
+) -> Path:
+    """An executable that simulates module `top` under cocotb; the one in the cache if nothing has changed."""
+    tools = tools or find()
+    texts = [path.read_bytes() for path in files]
+    assert len({path.name for path in files}) == len(files), "two source files with one name"
+    flags = [*VERILATE, *_trace_flags(trace), "--top-module", top]
+    parts: tuple[str | bytes, ...] = (*tools.identity(), *flags, *COMPILE, *(path.name for path in files), *texts)
+    folder = store.root(cache) / "designs"
+
+    def make(aside: Path) -> None:
+        runtime = _runtime(tools, trace, cache)
+        work = aside / "work"
+        work.mkdir()
+        # Copies, so that the executable's messages say `linear.sv:12` whatever folder it was first built from.
+        for path, text in zip(files, texts, strict=True):
+            (work / path.name).write_bytes(text)
+        done = run(
+            [str(tools.verilator), *flags, "--Mdir", "cc", *(path.name for path in files)],
+            cwd=work,
+            env=_verilator_env(tools),
+        )
+        if done.code != 0:
+            raise ProblemsError(*_problems(done, files, "Error"))
+        _compile_design(tools, trace, work, runtime, aside / EXECUTABLE)
+        shutil.rmtree(work)
+
+    place = store.entry(folder, store.key(parts), make)
+    store.prune(folder)
+    return place / EXECUTABLE
+
+
+def lint(files: Sequence[Path], top: str, tools: Toolchain | None = None) -> list[Problem]:
+    """What `verilator --lint-only -Wall` says, warnings and errors alike; an empty list is a clean design."""
+    tools = tools or find()
+    command = [str(tools.verilator), "--lint-only", "-Wall", "--timing", "--timescale", "1ns/1ns", "--top-module", top]
+    done = run([*command, *(str(path) for path in files)], env=_verilator_env(tools))
+    return _problems(done, files, "Error|Warning") if done.code else []
+
+
+def _verilator_env(tools: Toolchain) -> dict[str, str]:
+    return {**os.environ, "VERILATOR_ROOT": str(tools.verilator_root)}
+
+
+def _trace_flags(trace: Trace) -> list[str]:
+    return {"none": [], "vcd": ["--trace-vcd"], "fst": ["--trace-fst"]}[trace]
+
+
+def _compile_flags(tools: Toolchain, trace: Trace) -> list[str]:
+    include = tools.verilator_root / "include"
+    defines = {
+        "VERILATOR": 1,
+        "VM_COVERAGE": 0,
+        "VM_SC": 0,
+        "VM_TIMING": 1,
+        "VM_TRACE": int(trace != "none"),
+        "VM_TRACE_VCD": int(trace == "vcd"),
+        "VM_TRACE_FST": int(trace == "fst"),
+        "VM_TRACE_SAIF": 0,
+    }
+    return [
+        *COMPILE,
+        *(f"-D{name}={value}" for name, value in defines.items()),
+        f"-I{include}",
+        f"-I{include / 'vltstd'}",
+    ]
+
+
+def _runtime(tools: Toolchain, trace: Trace, cache: Path | None) -> Path:
+    """Verilator's runtime as objects, and a precompiled header: nine tenths of a build, done once per flag set."""
+    flags = _compile_flags(tools, trace)
+    names = ["verilated", "verilated_dpi", "verilated_vpi", "verilated_timing", "verilated_threads"]
+    names += {"none": [], "vcd": ["verilated_vcd_c"], "fst": ["verilated_fst_c"]}[trace]
+
+    def make(aside: Path) -> None:
+        headers = ["verilated.h", "verilated_vpi.h", "verilated_timing.h", "verilated_dpi.h", "verilated_syms.h"]
+        headers += {"none": [], "vcd": ["verilated_vcd_c.h"], "fst": ["verilated_fst_c.h"]}[trace]
+        (aside / "runtime.h").write_text("".join(f'#include "{name}"\n' for name in [*headers]), encoding="utf-8")
+        jobs = [
+            ["-c", str(tools.verilator_root / "include" / f"{name}.cpp"), "-o", str(aside / f"{name}.o")]
+            for name in names
+        ]
+        if tools.cxx.precompiles:
+            header = aside / "runtime.h"
+            jobs.append(["-x", "c++-header", str(header), "-o", f"{header}.gch"])
+        _compile_all(tools, [[*flags, *job] for job in jobs])
+
+    name = store.key([*tools.identity(), *flags, *names])
+    return store.entry(store.root(cache) / "runtime", name, make, lock=True)
+
+
+def _compile_design(tools: Toolchain, trace: Trace, work: Path, runtime: Path, target: Path) -> None:
+    flags = [*_compile_flags(tools, trace), f"-I{work / 'cc'}", "-include", str(runtime / "runtime.h")]
+    sources = [*sorted((work / "cc").glob("*.cpp")), tools.cocotb_main]
+    if sum(path.stat().st_size for path in sources) <= ONE_UNIT:
+        unit = work / "unit.cc"
+        unit.write_text("".join(f'#include "{path}"\n' for path in sources), encoding="utf-8")
+        jobs: list[tuple[Path, list[str]]] = [(unit, [])]
+    else:
+        jobs = [(path, ["-O0"] if path.stem.endswith("__Slow") else []) for path in sources]
+    objects = [str(work / f"{path.stem}.o") for path, _ in jobs]
+    _compile_all(
+        tools,
+        [
+            [*flags, *more, "-x", "c++", "-c", str(path), "-o", out]
+            for (path, more), out in zip(jobs, objects, strict=True)
+        ],
+    )
+    libs = tools.cocotb_libs
+    link = [*objects, *(str(path) for path in sorted(runtime.glob("*.o"))), "-o", str(target), "-pthread"]
+    link += [f"-L{libs}", "-lcocotbvpi_verilator", f"-Wl,-rpath,{libs}"]
+    link += ["-llz4", "-lz"] if trace == "fst" else []
+    _compile_all(tools, [link])
+
+
+def _compile_all(tools: Toolchain, jobs: Sequence[Sequence[str]]) -> None:
+    """Runs the compiler once per job, side by side; the first failure is the Problem."""
+    ended = run_all([[*tools.cxx.command, *job] for job in jobs], at_once=os.cpu_count() or 1)
+    for job, done in zip(jobs, ended, strict=True):
+        if done.code != 0:
+            lines = done.text.strip().splitlines()
+            errors = [line for line in lines if "error" in line.lower()] or lines
+            raise ProblemsError(
+                Problem(
+                    f"C++ compiler: {tools.cxx.version} failed with exit code {done.code}",
+                    hint="it must know C++20 with coroutines (g++ 10, clang++ 16 or later); "
+                    "another one can be named in $CXX",
+                    notes=(*errors[:5], f"command: {shlex.join([*tools.cxx.command, *job])}"),
+                )
+            )
+
+
+def _problems(done: Finished, files: Sequence[Path], kinds: str) -> list[Problem]:
+    """Verilator's messages as Problems that point into the user's files, not into our copies."""
+    known = {path.name: path for path in files}
+    found = []
+    for line in done.text.splitlines():
+        match = _MESSAGE.match(line)
+        if not match or not re.fullmatch(kinds, match[1]) or match[5].startswith("Exiting due to"):
+            continue
+        where = Place(known.get(Path(match[3]).name, Path(match[3])), int(match[4])) if match[3] else None
+        found.append(Problem(f"verilator{': ' + match[2] if match[2] else ''}: {match[5]}", where))
+    return found or [Problem(f"verilator: exit code {done.code}", notes=tuple(done.tail(5).splitlines()))]

@@ -1,0 +1,48 @@
+// Gather: Ratio narrow beats of Width bits become one wide beat, the first in the lowest bits.
+//
+// Takes a beat in every cycle while the wide beat does not have to wait. Latency Ratio.
+module mase_gather #(
+  parameter int unsigned Width = 8,
+  parameter int unsigned Ratio = 2
+) (
+  input  logic                   clk,
+  input  logic                   rst,
+  input  logic [      Width-1:0] data_in_0,
+  input  logic                   data_in_0_valid,
+  output logic                   data_in_0_ready,
+  output logic [Ratio*Width-1:0] data_out_0,
+  output logic                   data_out_0_valid,
+  input  logic                   data_out_0_ready
+);
+
+  localparam int unsigned CountWidth = (Ratio > 1) ? $clog2(Ratio) : 1;
+  typedef logic [CountWidth-1:0] count_t;
+  localparam count_t Last = count_t'(Ratio - 1);
+
+  logic [Ratio-1:0][Width-1:0] beats_q;
+  count_t count_q;
+  logic valid_q;
+  logic in_fire;
+
+  assign in_fire = data_in_0_valid && data_in_0_ready;
+
+  always_ff @(posedge clk) begin
+    if (in_fire) beats_q[count_q] <= data_in_0;
+  end
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      count_q <= '0;
+      valid_q <= 1'b0;
+    end else begin
+      if (in_fire) count_q <= (count_q == Last) ? '0 : count_q + count_t'(1);
+      if (in_fire && count_q == Last) valid_q <= 1'b1;
+      else if (data_out_0_ready) valid_q <= 1'b0;
+    end
+  end
+
+  assign data_in_0_ready = data_out_0_ready || !valid_q;
+  assign data_out_0 = beats_q;
+  assign data_out_0_valid = valid_q;
+
+endmodule

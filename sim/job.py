@@ -1,0 +1,67 @@
+"""What one simulation is to do, as the host wrote it into the working folder: `job.json` and `values.npz`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sim.beats import Integers
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One stream of the design, with the integers it is to carry as [vectors, features]."""
+
+    name: str
+    id: str
+    label: str
+    role: str
+    lanes: int
+    width: int
+    signed: bool
+    values: Integers
+    predicted: Integers | None
+
+    @property
+    def beats_per_vector(self) -> int:
+        return int(self.values.shape[1]) // self.lanes
+
+    @property
+    def beats(self) -> int:
+        return int(self.values.shape[0]) * self.beats_per_vector
+
+    @property
+    def title(self) -> str:
+        return self.name if self.label == self.name else f"{self.name} ({self.label})"
+
+
+@dataclass(frozen=True)
+class Job:
+    """The streams in design order, and how to run them."""
+
+    streams: tuple[Stream, ...]
+    patterns: tuple[str, ...]
+    seed: int
+    watchdog: int
+    drain: int
+
+    @property
+    def vectors(self) -> int:
+        return int(self.streams[0].values.shape[0])
+
+
+def load(folder: Path) -> Job:
+    document = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    with np.load(folder / "values.npz", allow_pickle=False) as arrays:
+        streams = tuple(
+            Stream(
+                **spec,
+                values=np.ascontiguousarray(arrays[f"values.{index}"], dtype=np.int64),
+                predicted=arrays.get(f"cycles.{index}"),
+            )
+            for index, spec in enumerate(document["streams"])
+        )
+    return Job(streams, tuple(document["patterns"]), document["seed"], document["watchdog"], document["drain"])
