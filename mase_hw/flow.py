@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,37 +39,53 @@ _BATCH = 1024
 class Compiled:
     """A model carried as far as hardware, nothing written yet."""
 
-    config: Config
     model: nn.Module  # as the user wrote it, in floats
     graph: MaseGraph  # quantized, with metadata
     chain: Chain
     design: Design
-    dataset: Dataset | None
-    notes: tuple[str, ...]  # for the user
 
 
-def compile_config(config: Config) -> Compiled:
-    """All stages up to the design."""
+def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
+    """Everything from the TOML to the build folder `out`, and notes for the user."""
     dataset = None
     if config.dataset is not None:
         dataset = load_dataset(config.dataset, config.base, config.seed, config.where("dataset"))
     model, notes = load_weights(config)
-    shape = input_shape(model, dataset)
-    graph = prepare_graph(model, shape)
-    if config.fuse_batch_norm:
+    compiled = compile_model(
+        model,
+        input_shape(model, dataset),
+        quantize={**config.raw["passes"]["quantize"], "places": config.places},
+        hardware={"config": config.hardware, "quantize": config.quantize},
+        target_interval=config.target.target_interval,
+        top=config.target.top,
+        fuse_batch_norm=config.fuse_batch_norm,
+    )
+    samples = None if dataset is None else run_samples(compiled, dataset)
+    return write_build(out, compiled.design, dict(config.raw), samples), notes
+
+
+def compile_model(
+    model: nn.Module,
+    shape: tuple[int, ...],
+    quantize: Mapping[str, Any],
+    hardware: Mapping[str, Any] | None = None,
+    *,
+    target_interval: int | None = None,
+    top: str = "design",
+    fuse_batch_norm: bool = False,
+) -> Compiled:
+    """From a torch module to the design. `quantize` and `hardware` have the shape of their tables in a TOML."""
+    model.eval()
+    graph = MaseGraph(model)
+    graph, _ = remove_identity_transform_pass(graph)
+    graph = _with_metadata(graph, shape)
+    if fuse_batch_norm:
         graph, _ = fuse_batch_norm_transform_pass(graph)
         graph = _with_metadata(graph, shape)
-    graph, _ = quantize_transform_pass(graph, {**config.raw["passes"]["quantize"], "places": config.places})
-    graph, info = add_hardware_metadata_analysis_pass(
-        graph,
-        {
-            "config": config.hardware,
-            "quantize": config.quantize,
-            "target_interval": config.target.target_interval,
-        },
-    )
-    design = lower(config.target.top, info["chain"], info["choices"])
-    return Compiled(config, model, graph, info["chain"], design, dataset, notes)
+    graph, _ = quantize_transform_pass(graph, quantize)
+    hardware_args = {**(hardware or {}), "target_interval": target_interval}
+    graph, info = add_hardware_metadata_analysis_pass(graph, hardware_args)
+    return Compiled(model, graph, info["chain"], lower(top, info["chain"], info["choices"]))
 
 
 def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
@@ -79,36 +97,21 @@ def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
     return model, load_checkpoint(model, config.load_name, config.load_type, config.where("load_name"))
 
 
-def prepare_graph(model: nn.Module, shape: tuple[int, ...]) -> MaseGraph:
-    """The model's graph with its metadata, without what does nothing when a model is evaluated."""
-    graph = MaseGraph(model)
-    graph, _ = remove_identity_transform_pass(graph)
-    return _with_metadata(graph, shape)
-
-
 def _with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:
     graph, _ = init_metadata_analysis_pass(graph)
-    names = [node.name for node in graph.fx_graph.nodes if node.op == "placeholder"]
+    names = [str(node.target) for node in graph.fx_graph.nodes if node.op == "placeholder"]
     dummy = {name: torch.zeros(2, *shape) for name in names}
     graph, _ = add_common_metadata_analysis_pass(graph, {"dummy_in": dummy, "add_value": False})
     graph, _ = add_software_metadata_analysis_pass(graph)
     return graph
 
 
-def emit(config: Config, out: Path) -> tuple[Build, Compiled]:
-    """Compiles and writes the build folder `out`."""
-    compiled = compile_config(config)
-    return write_build(out, compiled.design, dict(config.raw), run_samples(compiled)), compiled
-
-
-def run_samples(compiled: Compiled) -> Samples | None:
+def run_samples(compiled: Compiled, dataset: Dataset) -> Samples:
     """The data set's test split through the float and the quantized model, and through the integer reference.
 
     The quantized torch model and the reference must agree to the last bit; if they do not, it is our bug.
     """
-    dataset, design = compiled.dataset, compiled.design
-    if dataset is None:
-        return None
+    design = compiled.design
     x = quantize_input(compiled, dataset.x_test)
     y = run_quantized(compiled, dataset.x_test)
     reference = design.run(x)[design.output.name]
@@ -131,7 +134,8 @@ def run_quantized(compiled: Compiled, samples: np.ndarray) -> Integers:
     scaled = values.reshape(len(values), -1) * 2.0**compiled.design.output.fixed.frac
     integers = scaled.astype(np.int64)
     assert np.array_equal(integers, scaled), "the quantized torch model left the grid of its output type"
-    return integers
+    order = compiled.chain.output_order
+    return integers if order is None else integers[:, list(order)]
 
 
 def _forward(model: nn.Module, samples: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
-// Watches a stream: records every accepted beat with its cycle, counts the beats, and checks the stream rule.
+// Watches a stream: records every accepted beat with its cycle, counts the beats, and checks the
+// stream rule.
 //
-// The record is a binary file of little-endian 64-bit words: the cycle, then the data in ceil(BITS / 64) words, the least
-// significant first. The rule: after valid && !ready, valid stays high and data stays the same; no unknown bits.
-// A broken rule does not stop the run; its first cycle is kept and judged at the end, with everything else.
+// The record is a binary file of little-endian 64-bit words: the cycle, then the data in ceil(BITS
+// / 64) words, the least significant first. The rule: after valid && !ready, valid stays high and
+// data stays the same; no unknown bits. A broken rule does not stop the run; its first cycle is
+// kept and judged at the end, with everything else.
 module stream_probe #(
   parameter int unsigned BITS = 8,
   parameter string       NAME = ""
@@ -46,8 +48,8 @@ module stream_probe #(
   end
   /* verilator lint_on BLKSEQ */
 
-  // The rule as registers, not as `valid && !ready |=> valid && $stable(data)`, which it equals: a failing assertion would
-  // end the process, and the other streams' records with it.
+  // The rule as registers, not as `valid && !ready |=> valid && $stable(data)`, which it equals: a
+  // failing assertion only prints, and here the first cycle is kept for the verdict.
   logic            held_q;
   logic [BITS-1:0] data_q;
   logic            breaks;

@@ -1,4 +1,5 @@
-// Takes the beats of a stream: always ready, or ready at random. What it takes is recorded by a stream_probe.
+// Takes the beats of a stream: always ready, or ready at random. What it takes is recorded by a
+// stream_probe.
 module stream_sink (
   input  logic        clk,
   input  logic        rst,

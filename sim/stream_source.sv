@@ -1,7 +1,8 @@
 // Drives a stream with the beats of a binary file, one beat after the other.
 //
-// A beat is ceil(BITS / 8) bytes, the most significant first, as $fread fills a packed variable. Once valid is high,
-// valid and data hold until ready. Between beats data is inverted, so that a design that ignores valid is seen.
+// A beat is ceil(BITS / 8) bytes, the most significant first, as $fread fills a packed variable.
+// Once valid is high, valid and data hold until ready. Between beats data is inverted, so that a
+// design that ignores valid is seen.
 module stream_source #(
   parameter int unsigned BITS = 8,
   parameter string       FILE = ""
@@ -27,7 +28,8 @@ module stream_source #(
 
   stream_stall u_stall (.clk, .rst, .enable(gaps), .seed, .stall);
 
-  // Reading a file is a side effect: the file's position is the state, so these are blocking assignments.
+  // Reading a file is a side effect: the file's position is the state, so these are blocking
+  // assignments.
   /* verilator lint_off BLKSEQ */
   always_ff @(posedge clk) begin
     if (rst) begin

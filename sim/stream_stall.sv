@@ -1,7 +1,9 @@
-// Says in which cycles one end of a stream stalls: never, or at random with a rate that changes every 64 cycles.
+// Says in which cycles one end of a stream stalls: never, or at random with a rate that changes
+// every 64 cycles.
 //
-// A 32-bit xorshift generator restarted by reset, so that the same seed gives the same cycles. The rate is drawn
-// from 0/8 to 7/8: long stretches of full speed and long stalls both happen in one run.
+// A 32-bit xorshift generator restarted by reset, so that the same seed gives the same cycles. The
+// rate is drawn from 0/8 to 7/8: long stretches of full speed and long stalls both happen in one
+// run.
 module stream_stall (
   input  logic        clk,
   input  logic        rst,

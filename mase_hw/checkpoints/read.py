@@ -7,7 +7,6 @@ import io
 import json
 import pickle
 import re
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ _DAMAGED = (
     TypeError,
     AttributeError,
     AssertionError,
-    struct.error,
 )
 
 

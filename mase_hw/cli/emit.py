@@ -27,8 +27,8 @@ def command(model: Path, out: Path | None) -> None:
     with Console(stderr=True).status(f"compiling {model}"):
         from mase_hw.flow import emit  # loads torch
 
-        build, compiled = emit(config, out or Path("build") / config.project)
-    for note in compiled.notes:
+        build, notes = emit(config, out or Path("build") / config.project)
+    for note in notes:
         console.print(f"note: {note}", highlight=False)
     table = Table("node", "op", "implementation", "in x out", "data_in", "data_out", "interval", "latency")
     for node in build.manifest["nodes"]:

@@ -57,9 +57,15 @@ def _wrapped(value: int, width: int) -> str:
     return constant((value + half) % (2 * half) - half, width)
 
 
+def lanes(indices: Sequence[int]) -> str:
+    """Lanes of `x` in a concatenation, wrapped."""
+    return "\n      ".join(textwrap.wrap(", ".join(f"x[{i}]" for i in indices), 92))
+
+
 FILTERS = {
     "constants": constants,
     "index_width": index_width,
+    "lanes": lanes,
     "parameter": parameter,
     "terms": terms,
     "word": word,

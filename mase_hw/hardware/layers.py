@@ -44,3 +44,8 @@ class Chain:
     @property
     def features(self) -> int:
         return self.layers[0].in_features
+
+    @property
+    def output_order(self) -> tuple[int, ...] | None:
+        """The same for the output: a matrix takes the input's order in, elementwise layers hand it on."""
+        return None if any(layer.op in MATRIX_OPS for layer in self.layers) else self.order

@@ -92,7 +92,7 @@ def check_finite(label: str, tensors: dict[str, Tensor | None]) -> None:
             first = torch.nonzero(~torch.isfinite(tensor))[0].tolist()
             index = ", ".join(str(k) for k in first)
             count = int((~torch.isfinite(tensor)).sum())
-            value = float(tensor[tuple(first)])
+            value = float(tensor.detach()[tuple(first)])
             found.add(
                 f"{label}: {name}[{index}] is {value}",
                 hint="a NaN or an infinity has no fixed-point value: check the checkpoint and the training",

@@ -90,10 +90,8 @@ class BatchNorm1dInteger(QuantizedMixin, nn.BatchNorm1d):
         check_finite(self.label, {**named, "running_mean": self.running_mean, "running_var": self.running_var})
         least = int(self.running_var.argmin())
         if float(self.running_var[least]) + self.eps <= 0:
-            value = f"running_var[{least}] is {float(self.running_var[least])}"
-            raise ProblemsError(
-                Problem(f"{self.label}: {value}; a variance is not negative", hint="check the checkpoint")
-            )
+            what = f"running_var[{least}] is {float(self.running_var[least])}: a variance is not negative"
+            raise ProblemsError(Problem(f"{self.label}: {what}", hint="check the checkpoint"))
 
     @property
     def result_dtype(self) -> torch.dtype:

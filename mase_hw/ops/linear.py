@@ -13,7 +13,7 @@ from mase_hw.numerics import Fixed, signed_width
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align, matrix_bounds, matrix_extremes
 from mase_hw.ops.result import Finish, Result, finish
-from mase_hw.ops.sums import sum_levels, sum_tree
+from mase_hw.ops.sums import sum_levels, sum_tree, unused_inputs
 
 FOLDED_STAGES = 4  # read, multiply, accumulate, requantize
 
@@ -51,7 +51,12 @@ class LinearUnrolled(Linear):
 
     def instance(self) -> Instance:
         levels = sum_tree(self.input, self.matrix << self.product_shift, self.bias)
-        values = {"levels": levels, "step": self.step, "acc_width": self.step.width}
+        values = {
+            "levels": levels,
+            "unused": unused_inputs(self.input, levels[0]),
+            "step": self.step,
+            "acc_width": self.step.width,
+        }
         return Instance(template="linear_unrolled", values=values, needs=("mase_requantize",))
 
 

@@ -72,6 +72,15 @@ def sum_tree(x: Stream, matrix: Integers, constant: Integers) -> list[list[Sum]]
     return groups
 
 
+def unused_inputs(x: Stream, level: list[Sum]) -> list[int]:
+    """Inputs of which some bits reach no sum: no weight, or only sums narrower than the input's type."""
+    reach = [0] * x.features
+    for total in level:
+        for term in total.terms:
+            reach[term.index] = max(reach[term.index], total.width)
+    return [i for i, width in enumerate(reach) if width < x.fixed.width + (not x.fixed.signed)]
+
+
 def _chunks(terms: list[Term]) -> list[list[Term]]:
     """Terms in groups of at most TERMS; a row without terms still has one, empty, group."""
     return [terms[i : i + TERMS] for i in range(0, len(terms), TERMS)] or [[]]

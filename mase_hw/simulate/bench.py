@@ -46,7 +46,7 @@ class StreamSpec:
 
     @property
     def id(self) -> str:
-        return self.name.replace(".", "__")
+        return "s_" + self.name.replace(".", "__")  # cocotb does not reach names that start with an underscore
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 KEEP = 300
+DAY = 86_400
 
 
 def root(cache: Path | None = None) -> Path:
@@ -56,10 +58,11 @@ def entry(folder: Path, name: str, make: Callable[[Path], None], lock: bool = Fa
 
 
 def prune(folder: Path, keep: int = KEEP) -> None:
-    """Removes all but the most recently used entries."""
-    entries = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    dated = sorted(((_age(path), path) for path in entries), reverse=True)
-    for _, path in dated[keep:]:
+    """Removes all but the most recently used entries, and what a killed process left half-made a day ago."""
+    paths = [path for path in folder.iterdir() if path.is_dir()]
+    entries = [path for path in paths if not path.name.startswith(".")]
+    halves = [path for path in paths if path.name.startswith(".") and _age(path) < time.time() - DAY]
+    for path in [*halves, *sorted(entries, key=_age, reverse=True)[keep:]]:
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -108,7 +108,7 @@ def _runtime(tools: Toolchain, trace: Trace, cache: Path | None) -> Path:
     def make(aside: Path) -> None:
         headers = ["verilated.h", "verilated_vpi.h", "verilated_timing.h", "verilated_dpi.h", "verilated_syms.h"]
         headers += {"none": [], "vcd": ["verilated_vcd_c.h"], "fst": ["verilated_fst_c.h"]}[trace]
-        (aside / "runtime.h").write_text("".join(f'#include "{name}"\n' for name in [*headers]), encoding="utf-8")
+        (aside / "runtime.h").write_text("".join(f'#include "{name}"\n' for name in headers), encoding="utf-8")
         jobs = [
             ["-c", str(tools.verilator_root / "include" / f"{name}.cpp"), "-o", str(aside / f"{name}.o")]
             for name in names
@@ -119,7 +119,10 @@ def _runtime(tools: Toolchain, trace: Trace, cache: Path | None) -> Path:
         _compile_all(tools, [[*flags, *job] for job in jobs])
 
     name = store.key([*tools.identity(), *flags, *names])
-    return store.entry(store.root(cache) / "runtime", name, make, lock=True)
+    folder = store.root(cache) / "runtime"
+    place = store.entry(folder, name, make, lock=True)
+    store.prune(folder, keep=6)  # a precompiled header is 100 MB
+    return place
 
 
 def _compile_design(tools: Toolchain, trace: Trace, work: Path, runtime: Path, target: Path) -> None:

@@ -39,4 +39,3 @@ def add_hardware_metadata_analysis_pass(
         hardware.clear()
         hardware.update({"is_implicit": True} if choice is None else {"is_implicit": False, **asdict(choice)})
     return graph, {"chain": chain, "choices": choices}
-

@@ -95,6 +95,12 @@ def test_windows_line_ends() -> None:
     assert {keys: places.of(*keys).line for keys in LINES} == LINES
 
 
+def test_a_backslash_ends_no_literal_string() -> None:
+    text = "path = 'C:\\'\nnext = 'x'\nlast = 1\n"
+    assert tomllib.loads(text)["path"] == "C:\\"
+    assert Places(Path("x.toml"), text).of("last").line == 3
+
+
 @pytest.mark.parametrize("text", ["a = ", "[", '"', "a = [1,", "a = {b", "= 3", 'a = """x', "[[a]\n"])
 def test_text_that_is_no_toml_is_no_crash(text: str) -> None:
     assert Places(Path("x.toml"), text).of("zzz").line == 0

@@ -184,6 +184,10 @@ def test_user_code_fails_while_the_model_is_made(folder: Path) -> None:
             "import nothere",
             "net.py:1: error: {}: ModuleNotFoundError: No module named 'nothere'\n    1 | import nothere",
         ),
+        (
+            "def inner():\n    raise KeyError('k')\n\ninner()\n",
+            "net.py:2: error: {}: KeyError: 'k'\n    2 |     raise KeyError('k')",
+        ),
         ("", "net.py: error: {}: net.py has no Net\n  hint: it defines nothing"),
     ],
 )

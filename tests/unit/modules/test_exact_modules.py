@@ -165,20 +165,45 @@ def test_types_wider_than_float32() -> None:
     assert LinearInteger.from_float(layer, spec)(x).item() == 3 * (2**29 - 1) * 2.0**-10
 
 
-def test_lower_matmul_precision_and_autocast_change_nothing() -> None:
-    spec = spec_of(Fixed(12, 4), Fixed(8, 4), Fixed(8, 4))
+def test_autocast_changes_nothing() -> None:
     torch.manual_seed(0)
-    module = LinearInteger.from_float(nn.Linear(16, 4), spec)
+    module = LinearInteger.from_float(nn.Linear(16, 4), spec_of(Fixed(12, 4), Fixed(8, 4), Fixed(8, 4)))
     x = torch.randn(8, 16) * 50
     expected = module(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(module(x), expected)
+
+
+def test_lower_matmul_precision_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch may then multiply float32 in fewer bits, where the machine can: so float64 is what it gets."""
+    module = LinearInteger.from_float(nn.Linear(16, 4), spec_of(Fixed(12, 4), Fixed(8, 4), Fixed(8, 4)))
+    x = torch.randn(8, 16) * 50
+    expected = module(x)
+    used: list[torch.dtype] = []
+    linear = torch.nn.functional.linear
+    monkeypatch.setattr(torch.nn.functional, "linear", lambda x, *rest: (used.append(x.dtype), linear(x, *rest))[1])
     before = torch.get_float32_matmul_precision()
     try:
         torch.set_float32_matmul_precision("medium")
         assert torch.equal(module(x), expected)
     finally:
         torch.set_float32_matmul_precision(before)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(module(x), expected)
+    assert used == [torch.float64]
+    assert expected.dtype == torch.float32
+
+
+def test_batch_norm_constants_are_computed_in_float64() -> None:
+    """Types fine enough to show float32's rounding, which 16 bits would hide."""
+    torch.manual_seed(0)
+    norm = nn.BatchNorm1d(64).eval()
+    norm.running_mean.copy_(torch.randn(64))
+    norm.running_var.copy_(torch.rand(64) + 0.1)
+    fine = Fixed(32, 28)
+    parts = BatchNorm1dInteger.from_float(norm, spec_of(Fixed(4, 2), fine, fine)).integers()
+    scale = 1.0 / np.sqrt(norm.running_var.numpy().astype(np.float64) + norm.eps)
+    assert np.array_equal(parts["scale"], to_integers(scale, fine, Rounding.HALF_EVEN))
+    shift = -norm.running_mean.numpy().astype(np.float64) * scale
+    assert np.array_equal(parts["shift"], to_integers(shift, fine, Rounding.HALF_EVEN))
 
 
 def test_masks_prune_forward_and_integers_alike() -> None:

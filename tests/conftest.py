@@ -1,0 +1,11 @@
+"""The tests' own modules (`support`) are importable from every folder of tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("support")
