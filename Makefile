@@ -3,46 +3,58 @@
 PYTHON ?= python3
 MODEL  ?= examples/digits/model.toml
 SIM    ?=
+TEST   ?=
+BENCH  ?=
 JOBS   ?= 2
 
 VENV := .venv
 BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+
+OLD := mase-hw needs Python 3.11 or newer and $(PYTHON) is %d.%d; name another one: make PYTHON=python3.11
 
 .PHONY: help sim test check bench clean
 
 help:
-	@echo "make sim [MODEL=my.toml] [SIM='--seed 1']  emit a model and simulate it (default: $(MODEL))"
-	@echo "make test    the whole test suite"
-	@echo "make check   formatter, linter, types, fast tests"
-	@echo "make bench   timings, as ratios"
-	@echo "make clean   remove builds and caches (and .venv: make clean VENV_TOO=1)"
+	@echo "make sim      emit a model and simulate it: MODEL=my.toml (default $(MODEL)), SIM='--seed 1'"
+	@echo "make test     the whole test suite: TEST='-k relu --durations=15', JOBS=2"
+	@echo "make check    formatter, linter, types, fast tests"
+	@echo "make bench    timings, as ratios: BENCH='--json bench.json'"
+	@echo "make clean    remove build/, dist/ and caches; VENV_TOO=1 also removes $(VENV)"
+	@echo "make help     this list; PYTHON=python3.12 chooses the Python that $(VENV) is made with"
 
-$(VENV)/.base: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mase-hw needs Python 3.11 or newer; set PYTHON=")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
-	touch $@
+# pip is the last thing that venv puts there: a virtual environment that was left half-made is made again.
+$(BIN)/pip:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not found; mase-hw needs Python 3.11 or newer: make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "$(OLD)" % v or 0)'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "$(PYTHON) comes without venv: apt install python3-venv, or name another one: make PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/pip
+	$(PIP) --editable .
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	touch $@
+	$(PIP) --editable '.[dev]'
+	@touch $@
 
 sim: $(VENV)/.base
-	$(BIN)/mase-hw emit $(MODEL)
-	$(BIN)/mase-hw sim $(MODEL) $(SIM)
+	$(BIN)/mase-hw emit "$(MODEL)"
+	$(BIN)/mase-hw sim "$(MODEL)" $(SIM)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) $(TEST)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(TEST)
 
 bench: $(VENV)/.dev
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py $(BENCH)
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis $(if $(VENV_TOO),$(VENV))
-	find . -name __pycache__ -not -path './.venv/*' -exec rm -rf {} +
+	find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,14 @@ class Collector:
     ) -> None:
         self.problems.append(Problem(message, where, hint, notes))
 
+    def attempt(self, step: Callable[[], Result]) -> Result | None:
+        """What `step` gives, or None: its problems are kept, so that those of the next step are shown with them."""
+        try:
+            return step()
+        except ProblemsError as error:
+            self.problems += error.problems
+            return None
+
     def __enter__(self) -> Collector:
         return self
 
@@ -79,5 +91,6 @@ class Collector:
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
-        if self.problems:
-            raise ProblemsError(*self.problems)
+        problems, self.problems = self.problems, []  # handed over: the end of the `with` must not show them again
+        if problems:
+            raise ProblemsError(*problems)

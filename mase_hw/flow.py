@@ -14,6 +14,7 @@ from torch import nn
 from mase_hw.checkpoints import load_checkpoint, random_parameters
 from mase_hw.config import Config
 from mase_hw.datasets import Dataset, load_dataset
+from mase_hw.diagnostics import Collector
 from mase_hw.emit import Build, Samples, write_build
 from mase_hw.graph import MaseGraph
 from mase_hw.hardware import Design
@@ -47,13 +48,14 @@ class Compiled:
 
 def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
     """Everything from the TOML to the build folder `out`, and notes for the user."""
-    dataset = None
-    if config.dataset is not None:
-        dataset = load_dataset(config.dataset, config.base, config.seed, config.where("dataset"))
-    model, notes = load_weights(config)
+    with Collector() as found:
+        dataset = found.attempt(lambda: _load_dataset(config))
+        loaded = found.attempt(lambda: load_weights(config))
+    assert loaded is not None
+    model, notes = loaded
     compiled = compile_model(
         model,
-        input_shape(model, dataset),
+        input_shape(model, dataset, config.where("model" if dataset is None else "dataset")),
         quantize={**config.raw["passes"]["quantize"], "places": config.places},
         hardware={"config": config.hardware, "quantize": config.quantize},
         target_interval=config.target.target_interval,
@@ -86,6 +88,12 @@ def compile_model(
     hardware_args = {**(hardware or {}), "target_interval": target_interval}
     graph, info = add_hardware_metadata_analysis_pass(graph, hardware_args)
     return Compiled(model, graph, info["chain"], lower(top, info["chain"], info["choices"]))
+
+
+def _load_dataset(config: Config) -> Dataset | None:
+    if config.dataset is None:
+        return None
+    return load_dataset(config.dataset, config.base, config.seed, config.where("dataset"))
 
 
 def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:

@@ -39,6 +39,12 @@ def _checked(
     """The tensors as the model wants them; everything that does not fit is added to `found`."""
     missing = [key for key in wanted if key not in state and not key.endswith(_COUNTER)]
     extra = [key for key in state if key not in wanted]
+    prefix = _prefix(missing, state)
+    if prefix:
+        text = f"{subject}: all its keys start with {prefix}, those of the model do not"
+        strip = f'{{key.removeprefix("{prefix}"): value for key, value in state.items()}}'
+        found.add(text, where, f"it holds a model that holds this one; save it without the prefix:\n{strip}")
+        return {}
     for key in missing:
         hint = nearest(key, extra, "it has, unused") if extra else f"it has {', '.join(sorted(state)) or 'nothing'}"
         found.add(f"{subject}: {key} {tuple(wanted[key].shape)} is missing", where, hint)
@@ -50,16 +56,30 @@ def _checked(
         if key in state:
             reason, checked[key] = _fitted(key, state[key], target)
             if reason:
-                found.add(f"{subject}: {key} {reason}", where)
+                found.add(f"{subject}: {key} {reason[0]}", where, reason[1])
     return checked
 
 
-def _fitted(key: str, tensor: Tensor, target: Tensor) -> tuple[str | None, Tensor]:
+def _prefix(missing: list[str], state: Mapping[str, Tensor]) -> str | None:
+    """What stands before every key of the checkpoint, when the model's own keys follow it."""
+    if not missing or not state:
+        return None
+    first = next(iter(state))
+    prefix = next((first.removesuffix(key) for key in missing if first.endswith(f".{key}")), "")
+    fits = prefix and all(key.startswith(prefix) for key in state) and all(f"{prefix}{key}" in state for key in missing)
+    return prefix if fits else None
+
+
+_Reason = tuple[str, str]  # what is wrong, and a hint
+
+
+def _fitted(key: str, tensor: Tensor, target: Tensor) -> tuple[_Reason | None, Tensor]:
     """The tensor in the model's type, and what is wrong with it if anything is."""
     if tensor.shape != target.shape:
-        return f"has shape {tuple(tensor.shape)}, the model needs {tuple(target.shape)}", tensor
+        text = f"has shape {tuple(tensor.shape)}, the model needs {tuple(target.shape)}"
+        return (text, "is it the checkpoint of another model, or of this one before a change?"), tensor
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_complex():
-        return f"is no plain real tensor but {tensor.dtype}, {tensor.layout}", tensor
+        return (f"is no plain real tensor but {tensor.dtype}, {tensor.layout}", "save it as dense floats"), tensor
     fitted = tensor.to(dtype=target.dtype, device=target.device)
     if not fitted.is_floating_point():
         return None, fitted
@@ -67,8 +87,10 @@ def _fitted(key: str, tensor: Tensor, target: Tensor) -> tuple[str | None, Tenso
     if len(wrong):
         index = wrong[0].tolist()
         more = f" ({len(wrong)} such values)" if len(wrong) > 1 else ""
-        return f"is {fitted[tuple(index)].item()} at {index}{more}", fitted
+        hint = "such a value has no fixed-point form: train again, or take an earlier checkpoint"
+        return (f"is {fitted[tuple(index)].item()} at {index}{more}", hint), fitted
     if key.endswith("running_var") and bool((fitted < 0).any()):
         index = (fitted < 0).nonzero()[0].tolist()
-        return f"is {fitted[tuple(index)].item()} at {index}: a variance is never negative", fitted
+        text = f"is {fitted[tuple(index)].item()} at {index}: a variance is never negative"
+        return (text, "is the checkpoint damaged, or one of another model?"), fitted
     return None, fitted

@@ -7,6 +7,7 @@ import io
 import json
 import pickle
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ _DAMAGED = (
     AttributeError,
     AssertionError,
 )
+
+
+_NO_CHECKPOINTS = (".py", ".toml")  # what lies beside a checkpoint and is named like it
 
 
 class _Reader:
@@ -67,7 +71,8 @@ def _bytes(reader: _Reader) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        near = sorted(item.name for item in path.parent.iterdir()) if path.parent.is_dir() else []
+        files = path.parent.iterdir() if path.parent.is_dir() else []
+        near = sorted(item.name for item in files if item.suffix not in _NO_CHECKPOINTS)
         close = difflib.get_close_matches(path.name, near, n=1)
         hint = f"did you mean {close[0]}?" if close else "paths are relative to the TOML"
         raise reader.refuse("does not exist", hint) from None
@@ -90,13 +95,15 @@ def _safetensors(reader: _Reader, data: bytes) -> dict[str, Tensor]:
     try:
         state: dict[str, Tensor] = load_safetensors(data)
     except SafetensorError as error:
-        raise reader.refuse(f"is not a safetensors file: {error}") from None
+        raise reader.refuse(f"is not a safetensors file: {error}", 'set load_type = "auto"') from None
     return state
 
 
 def _torch(reader: _Reader, data: bytes, load_type: str) -> tuple[dict[str, Tensor], tuple[str, ...]]:
     try:
-        content: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # torch wonders aloud about a pickle that is not its own; we refuse it anyway
+            warnings.simplefilter("ignore")
+            content: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise _not_weights(reader, str(error)) from None
     except _DAMAGED:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from mase_hw import __version__
-from mase_hw.diagnostics import ProblemsError
+from mase_hw.diagnostics import Problem, ProblemsError
 
 COMMANDS = {
     "emit": "Quantize a model, choose its hardware, write RTL.",
@@ -47,11 +47,16 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs a command. A user's mistake is printed and ends with 1; an interrupted run ends with 130."""
+    """Runs a command. A user's mistake, on the command line too, is printed and ends with 1; an interrupt with 130."""
     try:
         cli.main(args=arguments, prog_name="mase-hw", standalone_mode=False)
     except ProblemsError as error:
         click.echo(str(error), err=True)
+        sys.exit(1)
+    except OSError as error:  # a full disk, a folder that may not be written: not the user's text, yet not our bug
+        subject = f"{error.filename}: " if error.filename else ""
+        hint = "check that the disk has room and that you may write there"
+        click.echo(str(Problem(f"{subject}{error.strerror or error}", hint=hint)), err=True)
         sys.exit(1)
     except click.ClickException as error:
         error.show()

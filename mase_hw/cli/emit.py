@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -23,16 +25,18 @@ def command(model: Path, out: Path | None) -> None:
       mase-hw emit model.toml --out /tmp/jsc
     """
     config = load_config(model)
-    console = Console(soft_wrap=True)
+    console = Console(width=None if sys.stdout.isatty() else 120)
     with Console(stderr=True).status(f"compiling {model}"):
         from mase_hw.flow import emit  # loads torch
 
         build, notes = emit(config, out or Path("build") / config.project)
     for note in notes:
         console.print(f"note: {note}", highlight=False)
-    table = Table("node", "op", "implementation", "in x out", "data_in", "data_out", "interval", "latency")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("node", "op", "built", "lanes", "data_in", "data_out", "interval", "latency"):
+        table.add_column(title, overflow="fold", justify="right" if title in ("interval", "latency") else "left")
     for node in build.manifest["nodes"]:
-        lanes = f"{node['data_in_parallelism']} x {node['data_out_parallelism']}"
+        lanes = f"{node['data_in_parallelism']} -> {node['data_out_parallelism']}"
         types = [_type(node[side]) for side in ("data_in", "data_out")]
         numbers = [str(node[key]) for key in ("interval", "latency")]
         table.add_row(node["name"], node["op"], node["implementation"], lanes, *types, *numbers)

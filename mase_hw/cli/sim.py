@@ -19,9 +19,9 @@ from mase_hw.simulate.check import Checked, Request, accuracy, check
 @click.option("--vectors", default=256, show_default=True, type=click.IntRange(0), help="Random vectors.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of random vectors and stalls.")
 @click.option("--stall", type=click.Choice([*PATTERNS, "all"]), default="all", show_default=True, help="Stall pattern.")
-@click.option("--design-only", is_flag=True, help="Leave out the benches of single components.")
+@click.option("--only", metavar="NAME", help="One bench: `design`, or a component's name.  [default: all]")
 @click.option("--waves", is_flag=True, help="Write waves of the whole design to BUILD/sim.")
-def command(build: Path, vectors: int, seed: int, stall: str, design_only: bool, waves: bool) -> None:
+def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, waves: bool) -> None:
     """Simulate the RTL in the folder BUILD and compare every stream with the software reference.
 
     BUILD may also be the TOML file of a build that `mase-hw emit` wrote to its default place.
@@ -41,16 +41,21 @@ def command(build: Path, vectors: int, seed: int, stall: str, design_only: bool,
         build = Path("build") / load_config(build).project
     loaded = read_build(build)
     patterns = PATTERNS if stall == "all" else tuple(p for p in PATTERNS if p == stall)
-    request = Request(vectors, seed, patterns, not design_only, waves)
+    request = Request(vectors, seed, patterns, only, waves)
     console = Console(soft_wrap=True)
-    failed = 0
+    failed = []
     with Console(stderr=True).status("") as status:
         for checked in check(loaded, request, lambda name: status.update(f"simulating {name}")):
             _show(console, checked, loaded)
-            failed += not checked.outcome.passed
+            again = f"mase-hw sim {build} --only {checked.name} --vectors {vectors} --seed {seed}"
+            for failure in checked.outcome.failures:
+                pattern = failure.partition(":")[0]
+                stalled = f" --stall {pattern}" if pattern in PATTERNS else ""
+                line = f"  FAILED {checked.name}: {failure.rstrip()}; reproduce: {again}{stalled}"
+                console.print(line, style="red", highlight=False, markup=False)
+            failed += [] if checked.outcome.passed else [checked.name]
     if failed:
-        again = f"mase-hw sim {build} --vectors {vectors} --seed {seed} --stall {stall}"
-        console.print(f"FAILED. Reproduce with: {again}", style="red", highlight=False)
+        console.print(f"FAILED: {', '.join(failed)}", style="red", highlight=False)
         sys.exit(1)
     console.print("passed: every integer of every stream equals the software reference", highlight=False)
 
@@ -72,8 +77,6 @@ def _show(console: Console, checked: Checked, build: Build) -> None:
             lines.append(f"  waves: {outcome.waves}")
     for line in lines:
         console.print(line, highlight=False)
-    for failure in outcome.failures:
-        console.print(f"  {checked.name}: {failure}", style="red", highlight=False)
 
 
 def _cycles(checked: Checked) -> list[str]:

@@ -52,12 +52,17 @@ class PerNode(Generic[Spec]):
         """How a message names the table that rules this node: `passes.quantize.linear`."""
         return f"{self.subject}.{self.key_for(name, op)}"
 
-    def check_keys(self, names: Collection[str], types: Collection[str], found: Collector) -> None:
-        """Adds a problem for each entry that can rule nothing: `names` are the graph's nodes, `types` all operators."""
+    def check_keys(
+        self, names: Collection[str], types: Collection[str], found: Collector, offered: Collection[str] = ()
+    ) -> None:
+        """Adds a problem for each entry that can rule nothing: `names` are the graph's nodes, `types` all operators.
+
+        `offered` are the operators that a hint names; without it, all.
+        """
         for key in self.entries:
             where = self.place_of(key)
             if self.by == "type" and key not in types:
-                text, hint = f"{key} is no operator type", nearest(key, types, "operator types")
+                text, hint = f"{key} is no operator type", nearest(key, offered or types, "operator types")
             elif self.by == "name" and key not in names:
                 text, hint = f"no node is named {key}", nearest(key, names, "nodes")
             elif self.by == "regex_name" and not any(re.fullmatch(key, name) for name in names):

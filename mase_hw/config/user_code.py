@@ -30,14 +30,14 @@ def load_object(key: str, name: str, base: Path, where: Place | None = None) -> 
     path = base / file
     if not path.is_file():
         known = [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        hint = nearest(path.name, known, "Python files there") if known else f"looked for {path}"
+        hint = nearest(path.name, known, "Python files there") if known else _nothing_there(path)
         raise ProblemsError(Problem(f"{subject}: no such file {file}", where, hint))
     module = _run(path, subject)
     found = getattr(module, attribute, None)
     if found is None:
         own = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
         hint = nearest(attribute, own, "it defines") if own else "it defines nothing"
-        raise ProblemsError(Problem(f"{subject}: {file} has no {attribute}", Place(path), hint))
+        raise ProblemsError(Problem(f"{subject}: {file} has no {attribute}", where or Place(path), hint))
     return found, path
 
 
@@ -49,8 +49,22 @@ def user_code(path: Path, subject: str) -> Iterator[None]:
     except ProblemsError:
         raise
     except (Exception, SystemExit) as error:  # a stranger's code may raise anything: this is the one border
-        text = f"{subject}: {type(error).__name__}: {error}".rstrip(": ")
-        raise ProblemsError(Problem(text, _line_of(error, path))) from error
+        said = error.msg if isinstance(error, SyntaxError) else error  # its text would repeat file and line
+        text = f"{subject}: {type(error).__name__}: {said}".rstrip(": ")
+        raise ProblemsError(Problem(text, _line_of(error, path), _hint(error, path))) from error
+
+
+def _hint(error: BaseException, path: Path) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"pip install {error.name.partition('.')[0]} for {sys.executable}, or put it beside {path.name}"
+    if isinstance(error, FileNotFoundError):
+        return f"paths in {path.name} are relative to the current folder; Path(__file__).parent is that of {path.name}"
+    return f"this line of {path.name} is where your own code stopped: correct it there"
+
+
+def _nothing_there(path: Path) -> str:
+    missing = f"Python file in {path.parent}" if path.parent.is_dir() else f"folder {path.parent}"
+    return f"there is no {missing}; paths are relative to the TOML"
 
 
 def _run(path: Path, subject: str) -> ModuleType:

@@ -15,6 +15,10 @@ from mase_hw.datasets.registry import Dataset, dataset_names, registered
 from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
 
 PARTS = ("x_train", "y_train", "x_val", "y_val", "x_test", "y_test")
+_HINTS = {
+    "x": "return finite numbers of shape (samples, features): clean or drop such samples before",
+    "y": "return one integer for each sample, 0 for the first class",
+}
 _TUPLES = {2: PARTS[4:], 4: (*PARTS[:2], *PARTS[4:]), 6: PARTS}
 
 
@@ -73,20 +77,22 @@ def _arrays(parts: Mapping[str, Any], subject: str, place: Place, found: Collect
         if part in parts:
             array = _samples(parts[part]) if part.startswith("x") else _labels(parts[part])
             if isinstance(array, str):
-                found.add(f"{subject}: {part} {array}", place)
+                found.add(f"{subject}: {part} {array}", place, _HINTS[part[0]])
             else:
                 arrays[part] = array
     shape = arrays["x_test"].shape[1:] if "x_test" in arrays else None
     for split in ("train", "val", "test"):
         x, y = arrays.get(f"x_{split}"), arrays.get(f"y_{split}")
         if (f"x_{split}" in parts) != (f"y_{split}" in parts):
-            found.add(f"{subject}: x_{split} and y_{split} come together", place)
+            found.add(f"{subject}: x_{split} and y_{split} come together", place, "return both or neither")
         if x is not None and y is not None and len(x) != len(y):
-            found.add(f"{subject}: x_{split} has {len(x)} samples, y_{split} has {len(y)}", place)
+            text = f"{subject}: x_{split} has {len(x)} samples, y_{split} has {len(y)}"
+            found.add(text, place, "return one label for each sample")
         if x is not None and shape is not None and x.shape[1:] != shape:
-            found.add(f"{subject}: samples of x_{split} have shape {x.shape[1:]}, of x_test {shape}", place)
+            text = f"{subject}: samples of x_{split} have shape {x.shape[1:]}, of x_test {shape}"
+            found.add(text, place, "all splits hold samples of one shape")
     if shape is not None and not len(arrays["x_test"]):
-        found.add(f"{subject}: x_test has no samples", place)
+        found.add(f"{subject}: x_test has no samples", place, "the test split is what the hardware is run on")
     return arrays
 
 

@@ -65,7 +65,8 @@ class Build:
 
 def write_build(path: Path, design: Design, config: Mapping[str, Any], samples: Samples | None) -> Build:
     """Writes the whole build, or nothing. An older build at `path` is replaced; anything else there is left alone."""
-    if path.exists() and not (path / "manifest.json").is_file() and (not path.is_dir() or any(path.iterdir())):
+    ours = all((path / name).is_file() for name in ("manifest.json", "rtl/files.f"))  # others have a manifest.json too
+    if path.exists() and not ours and (not path.is_dir() or any(path.iterdir())):
         hint = "choose another folder with --out, or delete it"
         raise ProblemsError(Problem(f"{path} exists and is not a build of mase-hw", hint=hint))
     design_values, arrays = save_design(design)
@@ -116,7 +117,8 @@ def _replace(path: Path, contents: Mapping[str, bytes]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     except OSError as error:
-        raise ProblemsError(Problem(f"{path} cannot be written: {error.strerror}", hint="choose --out")) from None
+        hint = f"choose another place: --out FOLDER, where {path.parent} can be made and written"
+        raise ProblemsError(Problem(f"{path} cannot be written: {error.strerror}", hint=hint)) from None
     try:
         new = aside / "new"
         for name, content in contents.items():

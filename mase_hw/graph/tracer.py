@@ -9,6 +9,7 @@ from typing import Any
 from torch import fx, nn
 from torch.fx.proxy import TraceError
 
+from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.graph.opcodes import MODULE_OPS, is_quantized_class, op_of_module
 from mase_hw.graph.places import USER_ERRORS, place_of_error, place_of_forward, place_of_frame
@@ -44,10 +45,13 @@ def trace(model: nn.Module, concrete_args: dict[str, Any] | None, whole: Iterabl
     try:
         return Tracer(whole).trace(model, concrete_args)
     except USER_ERRORS as error:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0].partition(". ")[0]
         hint = "torch.fx runs forward() once, without values: only layers and tensor operations can be followed"
         if isinstance(error, TraceError):
             hint = "the graph must not depend on values: no `if`, loop or conversion on a tensor"
+        elif isinstance(error, AttributeError) and isinstance(error.obj, nn.Module):
+            own = [*error.obj._modules, *error.obj._parameters, *error.obj._buffers]
+            hint = nearest(str(error.name), own, "it has") if own else "give it one in __init__"
         where = place_of_error(error.__traceback__) or place_of_forward(model)
         problem = Problem(f"{type(model).__name__}: forward cannot be traced: {said}", where, hint)
         raise ProblemsError(problem) from error

@@ -58,12 +58,12 @@ def _line(thing: object, path: Path) -> Place:
         return Place(path)
 
 
-def input_shape(model: nn.Module | str, dataset: Dataset | None = None) -> tuple[int, ...]:
+def input_shape(model: nn.Module | str, dataset: Dataset | None = None, where: Place | None = None) -> tuple[int, ...]:
     """The shape of one sample: the model's `input_shape`, else the data set's, else its first layer's width."""
     module = get_model(model) if isinstance(model, str) else model
     stated = getattr(module, "input_shape", None)
     if stated is not None:
-        return _stated(type(module).__name__, stated, dataset)
+        return _stated(type(module).__name__, stated, dataset, where)
     if dataset is not None:
         return dataset.sample_shape
     for layer in module.modules():
@@ -71,17 +71,19 @@ def input_shape(model: nn.Module | str, dataset: Dataset | None = None) -> tuple
             return (layer.in_features,)
         if isinstance(layer, nn.BatchNorm1d):
             return (layer.num_features,)
+        if any(True for _ in layer.parameters(recurse=False)):
+            break  # what comes after it says nothing of the input
     text = f"{type(module).__name__}: the shape of its input is unknown"
-    raise ProblemsError(Problem(text, None, "give the class input_shape = (features,), or the TOML a dataset"))
+    raise ProblemsError(Problem(text, where, "give the class input_shape = (features,), or the TOML a dataset"))
 
 
-def _stated(name: str, stated: object, dataset: Dataset | None) -> tuple[int, ...]:
+def _stated(name: str, stated: object, dataset: Dataset | None, where: Place | None) -> tuple[int, ...]:
     sizes = tuple(stated) if isinstance(stated, list | tuple | torch.Size) else (stated,)
     if not sizes or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in sizes):
         text = f"{name}: input_shape = {stated!r} is no shape"
-        raise ProblemsError(Problem(text, None, "a tuple of positive integers, without the batch: (16,)"))
+        raise ProblemsError(Problem(text, where, "a tuple of positive integers, without the batch: (16,)"))
     shape = tuple(size for size in sizes if isinstance(size, int))
     if dataset is not None and dataset.sample_shape != shape:
         text = f"{name} takes samples of shape {shape}, those of {dataset.name} are {dataset.sample_shape}"
-        raise ProblemsError(Problem(text, None, "choose a data set that fits the model, or change input_shape"))
+        raise ProblemsError(Problem(text, where, "choose a data set that fits the model, or change input_shape"))
     return shape

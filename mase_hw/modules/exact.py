@@ -43,7 +43,7 @@ def accumulator(label: str, count: int, x: Fixed, w: Fixed, b: Fixed | None) -> 
         types = f"data_in {x}, weight {w}" + (f", bias {b}" if b is not None else "")
         raise ProblemsError(
             Problem(
-                f"{label}: the exact sum of {count} products can reach {bound.bit_length()} bits; "
+                f"{label}: the exact sum of {count} product{'s' * (count > 1)} can reach {bound.bit_length()} bits; "
                 f"{MAX_ACCUMULATOR_BITS} is the most that software and hardware can agree on",
                 hint="use smaller widths, or bring bias_frac_width nearer to data_in_frac_width + weight_frac_width",
                 notes=(types,),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from torch import fx
 
@@ -22,25 +24,30 @@ def chain_of(graph: MaseGraph, found: Collector, quantize: QuantizeConfig | None
     inputs = [node for node in graph.fx_graph.nodes if node.op == "placeholder"]
     if len(inputs) != 1:
         names = ", ".join(node.name for node in inputs) or "none"
-        found.add(
-            f"the model has {len(inputs)} inputs ({names}); hardware takes one", hint="merge them into one tensor"
-        )
+        text = f"the model has {len(inputs)} inputs ({names}); hardware takes one"
+        found.add(text, get_node_place(inputs[-1]) if inputs else None, "let forward take one tensor")
     shape = tuple(_shape(inputs[0], "results", "data_out_0")[1:]) if inputs else ()
     order = _stream_order(shape)
     layers: list[Layer] = []
+    unquantized: list[Layer] = []
     pending = order
     for node in graph.fx_graph.nodes:
         if node.op in ("get_attr", "output", "placeholder"):
             _check_readers(node, found)
             continue
         _check_readers(node, found)
-        layer = _layer(node, pending, found, quantize)
-        if layer is not None:
+        layer = _layer(node, pending, found)
+        if layer is not None and layer.spec.rounding is None and layer.op not in TYPELESS_OPS:
+            unquantized.append(layer)
+        elif layer is not None:
             layers.append(layer)
             if layer.op in MATRIX_OPS:
                 pending = None  # its weights took the order in; its outputs are a plain vector
+    _report_unquantized(unquantized, quantize, found)
+    found.raise_if_any()
     if not layers:
-        found.add("the model has no layer that becomes hardware", hint=f"supported: {', '.join(SUPPORTED)}")
+        text = "the model has no layer that becomes hardware"
+        found.add(text, get_node_place(inputs[0]) if inputs else None, f"supported: {', '.join(SUPPORTED)}")
     elif all(layer.spec.rounding is None for layer in layers):
         found.add(
             "no layer is quantized, so the input has no type",
@@ -51,7 +58,7 @@ def chain_of(graph: MaseGraph, found: Collector, quantize: QuantizeConfig | None
     return Chain(tuple(layers), shape, None if order is None else tuple(order.tolist()))
 
 
-def _layer(node: fx.Node, order: Integers | None, found: Collector, quantize: QuantizeConfig | None) -> Layer | None:
+def _layer(node: fx.Node, order: Integers | None, found: Collector) -> Layer | None:
     op, place, called = get_mase_op(node), get_node_place(node), _called(node)
     shape_in, shape_out = _shape(node, "args", "data_in_0"), _shape(node, "results", "data_out_0")
     if op in SHAPE_OPS:
@@ -75,22 +82,38 @@ def _layer(node: fx.Node, order: Integers | None, found: Collector, quantize: Qu
             found.problems += error.problems
             return None
         return Layer(node.name, op, module.spec, in_features, out_features, integers, place, called)
-    if op in TYPELESS_OPS:
-        return Layer(node.name, op, QuantSpec(), in_features, out_features, {}, place, called)
-    layer = Layer(node.name, op, QuantSpec(), in_features, out_features, {}, place, called)
-    found.add(
-        f"{node.name}: {called} is not quantized",
-        quantize.where(node.name, op) if quantize else None,
-        _lines_to_add(op, node.name, quantize),
-        layer.note,
-    )
-    return None
+    return Layer(node.name, op, QuantSpec(), in_features, out_features, {}, place, called)
+
+
+def _report_unquantized(layers: list[Layer], quantize: QuantizeConfig | None, found: Collector) -> None:
+    """One problem for each table that is missing: a TOML takes its lines once, however many layers they rule."""
+    by_key: dict[str, list[Layer]] = {}
+    for layer in layers:
+        by_key.setdefault(_key(layer.op, layer.name, quantize), []).append(layer)
+    for alike in by_key.values():
+        first, names = alike[0], ", ".join(layer.name for layer in alike)
+        found.add(
+            f"{names}: {first.called} {'is' if len(alike) == 1 else 'are'} not quantized",
+            quantize.where(first.name, first.op) if quantize else None,
+            _lines_to_add(first.op, first.name, quantize),
+            tuple(note for layer in alike for note in layer.note),
+        )
+
+
+def _key(op: str, name: str, quantize: QuantizeConfig | None) -> str:
+    """The table of [passes.quantize] that rules a node, or would."""
+    if quantize is None:
+        return op
+    ruling = quantize.key_for(name, op)
+    return ruling if ruling != "default" else op if quantize.by == "type" else name
 
 
 def _lines_to_add(op: str, name: str, quantize: QuantizeConfig | None) -> str:
     """The TOML that quantizes a node."""
-    key = op if quantize is None or quantize.by == "type" else name
-    lines = [f"add, with widths of your choice:\n[passes.quantize.{key}.config]", 'name = "integer"']
+    key = _key(op, name, quantize)
+    verb = "change this table to" if quantize is not None and key in quantize.entries else "add"
+    quoted = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else f"'{key}'"
+    lines = [f"{verb}, with widths of your choice:\n[passes.quantize.{quoted}.config]", 'name = "integer"']
     for argument in _ARGUMENTS.get(op, ("data_in",)):
         lines += [f"{argument}_width = 8", f"{argument}_frac_width = 4"]
     return "\n".join(lines)
@@ -98,13 +121,21 @@ def _lines_to_add(op: str, name: str, quantize: QuantizeConfig | None) -> str:
 
 def _check_readers(node: fx.Node, found: Collector) -> None:
     if node.op == "output":
-        if not isinstance(node.args[0], fx.Node):
-            found.add("the model returns more than one tensor; hardware gives one", get_node_place(node))
+        given = node.args[0]
+        if not isinstance(given, fx.Node):
+            what = f"{len(given)} values" if isinstance(given, tuple | list) else f"a {type(given).__name__}"
+            text = f"the model returns {what}; hardware gives one tensor"
+            found.add(text, get_node_place(node), "let forward return the last layer's result alone")
+        elif given.op == "get_attr":
+            text = "the model returns a constant, whatever its input is"
+            found.add(text, get_node_place(node), "let forward return the last layer's result")
         return
     readers = [user.name for user in node.users]
+    if node.op not in ("get_attr", "placeholder") and not readers:
+        found.add(f"{node.name}: its result is never used", get_node_place(node), "delete the call, or use its result")
     if node.op != "get_attr" and len(readers) > 1:
-        text = f"{node.name} is read by {len(readers)} nodes ({', '.join(readers)}): hardware has no forks yet"
-        found.add(text, get_node_place(node), "let each result be read once")
+        text = f"{node.name} is read by {len(readers)} nodes ({', '.join(readers)}), and hardware has no forks yet"
+        found.add(text, get_node_place(node), "let each result be read once: no branches, no skip connections")
 
 
 def _stream_order(shape: tuple[int, ...]) -> Integers | None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mase_hw.config.table import nearest
+from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.emit.render import render_alone
 from mase_hw.hardware import Component, Design
@@ -15,7 +17,9 @@ from mase_hw.hardware.plumbing import Plumbing
 from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, simulate
 from mase_hw.simulate.outcome import Outcome
 from mase_hw.simulate.stimulus import Stimulus, stimulus
+from mase_hw.simulate.whole import check_whole
 
+DESIGN = "design"  # the bench of the whole design
 Progress = Callable[[str], None]
 
 
@@ -26,7 +30,7 @@ class Request:
     vectors: int = 256  # random ones, beside the others
     seed: int = 0
     patterns: tuple[Pattern, ...] = PATTERNS
-    components: bool = True  # also each computing component alone
+    only: str | None = None  # one bench, "design" or a component; None: all of them
     waves: bool = False
 
 
@@ -42,15 +46,17 @@ class Checked:
 
 def check(build: Build, request: Request, progress: Progress = lambda _: None) -> Iterator[Checked]:
     """The benches of a build, one after the other."""
-    design = build.design
-    progress("whole design")
-    yield _check_design(build, request)
-    if not request.components:
-        return
-    for component in design.components:
-        if not isinstance(component, Plumbing) and len(design.components) > 1:
-            progress(f"component {component.name}")
-            yield _check_component(build, component, request)
+    check_whole(build)
+    components = {c.name: c for c in build.design.components if not isinstance(c, Plumbing)}
+    names = [DESIGN, *components] if len(build.design.components) > 1 else [DESIGN]
+    if request.only is not None:
+        if request.only not in (DESIGN, *components):
+            hint = nearest(request.only, [DESIGN, *components], "benches")
+            raise ProblemsError(Problem(f"{build.path} has no bench {request.only}", hint=hint))
+        names = [request.only]
+    for name in names:
+        progress(name)
+        yield _check_design(build, request) if name == DESIGN else _check_component(build, components[name], request)
 
 
 def _check_design(build: Build, request: Request) -> Checked:
@@ -58,7 +64,7 @@ def _check_design(build: Build, request: Request) -> Checked:
     vectors = stimulus(design, request.vectors, request.seed, None if samples is None else samples.x)
     waves = build.path / "sim" / "waves" if request.waves else None
     job = make_job(design, tuple(build.rtl), vectors, request, waves)
-    return Checked("design", design, vectors, simulate(job, build.path / "sim" / "design"))
+    return Checked(DESIGN, design, vectors, simulate(job, build.path / "sim" / "design"))
 
 
 def _check_component(build: Build, component: Component, request: Request) -> Checked:

@@ -97,7 +97,8 @@ class _Recorder(fx.Interpreter):
         return Problem(
             f"{node.name} ({what}): fails on an input of shape {', '.join(shapes) or 'none'}: {said}",
             where,
-            "check the layer's sizes against the layer before it and the data set",
+            "check the layer's sizes against the layer before it and the data set; "
+            "the first number of a shape is the batch",
             (layer,) if layer else (),
         )
 

@@ -47,10 +47,11 @@ def quantize_transform_pass(
     with Collector() as found:
         config = parse_quantize(mapping, found, places)
         found.raise_if_any()
-        config.check_keys([node.name for node in graph.fx_graph.nodes], ops | set(TYPE_OF_OP), found)
+        layers = [node.name for node in graph.fx_graph.nodes if node.op not in _NO_LAYER]
+        config.check_keys(layers, ops | set(TYPE_OF_OP), found, offered=QUANTIZED_MODULES)
         jobs = _jobs(graph, config, found)
     with Collector() as found:
-        modules = _build(jobs, found)
+        modules = _build(jobs, config, found)
     _place(graph, jobs, modules)
     casts = insert_casts(graph)
     graph.fx_graph.lint()
@@ -112,7 +113,7 @@ def _called(node: fx.Node, op: str) -> tuple[str, ...]:
     return (f"{node.name} is the {op if module is None else type(module).__name__} called at {place}",)
 
 
-def _build(jobs: list[_Job], found: Collector) -> dict[_Key, QuantizedMixin]:
+def _build(jobs: list[_Job], config: QuantizeConfig, found: Collector) -> dict[_Key, QuantizedMixin]:
     """One quantized module for each layer and spec: a module called twice alike stays one module."""
     modules: dict[_Key, QuantizedMixin] = {}
     failed: set[_Key] = set()
@@ -125,7 +126,13 @@ def _build(jobs: list[_Job], found: Collector) -> dict[_Key, QuantizedMixin]:
         except ProblemsError as error:  # gathered: the phase raises them together
             failed.add(key)
             where = get_node_place(job.node)
-            found.problems += [replace(problem, where=problem.where or where) for problem in error.problems]
+            table = config.where(job.node.name, job.op)
+            ruled = f"its types are those of {config.subject_for(job.node.name, job.op)}"
+            notes = (f"{ruled}, {table}" if table else ruled,)
+            found.problems += [
+                replace(problem, where=problem.where or where, notes=problem.notes + notes)
+                for problem in error.problems
+            ]
     return modules
 
 

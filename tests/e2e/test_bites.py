@@ -1,0 +1,126 @@
+"""The benches bite: one thing broken in emitted RTL, and the run fails and points at it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support import eight_bit, randomized
+
+from mase_hw.emit import Build, read_build, write_build
+from mase_hw.flow import compile_model
+from mase_hw.models import get_model
+from mase_hw.simulate.check import Checked, Request, check
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """jsc-toy with its first linear layer folded, the others unrolled: every kind of component is in it."""
+    unrolled = {"config": {"implementation": "unrolled"}}
+    folded = {"config": {"implementation": "folded", "data_in_parallelism": 4, "data_out_parallelism": 2}}
+    hardware = {"by": "name", "default": unrolled, "seq_blocks_2": folded}
+    model = randomized(get_model("jsc-toy"), seed=1)
+    design = compile_model(model, (16,), eight_bit(), hardware, top="toy").design
+    return write_build(tmp_path_factory.mktemp("bites") / "toy", design, {}, None)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One replacement in one emitted file, and what the failure must name."""
+
+    file: str
+    old: str
+    new: str
+    says: str
+    only: str = "design"
+
+
+MUTANTS = {
+    "a folded weight": Mutant(
+        "toy_seq_blocks_2.sv", r"(Weights\[Steps\] = '\{\s+\d+'h)(.)", r"\1FLIP\2", "seq_blocks_2_out (seq_blocks_2)"
+    ),
+    "an unrolled weight": Mutant(
+        "toy_seq_blocks_5.sv",
+        r"(s1_0_q <= .*?x\[\d\]\) \* -?\d+'sd)(\d+)",
+        r"\1PLUS\2",
+        "seq_blocks_5_out (seq_blocks_5)",
+    ),
+    "a batch norm's shift": Mutant(
+        "toy_seq_blocks_3.sv", r"(Shift\[\d\]\[Lanes\] = '\{\s+'\{-?\d+'sd)(\d+)", r"\1PLUS\2", "(seq_blocks_3)"
+    ),
+    "ties round up": Mutant("mase_requantize.sv", r"half && \(rest \|\| floor\[0\]\)", "half", "(seq_blocks_"),
+    "saturation one too high": Mutant(
+        "mase_requantize.sv", r"if \(compared > Hi\) q_o = Hi", "if (compared > Hi + One) q_o = Hi", "(seq_blocks_"
+    ),
+    "the ReLU inverted": Mutant("mase_cast.sv", r"Rectify && x\[i\]", "Rectify && !x[i]", "seq_blocks_1_out"),
+    "a stage that does not wait": Mutant(
+        "toy_seq_blocks_0.sv", r"enable = data_out_0_ready \|\| !valid_q", "enable = 1'b1", "stream rule broken"
+    ),
+    "a skid buffer that loses a beat": Mutant(
+        "mase_skid_buffer.sv", r"skid_valid_q <= 1'b1", "skid_valid_q <= 1'b0", "_skid_out"
+    ),
+    "a buffer that never frees": Mutant(
+        "toy_seq_blocks_2.sv",
+        r"fill_q\[read_half_q\] <= '0",
+        "fill_q[read_half_q] <= fill_q[read_half_q]",
+        "(seq_blocks_2)",
+    ),
+    "one cycle too many": Mutant(
+        "toy_seq_blocks_2.sv",
+        r"issue = enable &&",
+        "issue = enable && (step_q != '0 || !last_q[0]) &&",
+        "cycle",
+    ),
+}
+
+
+def mutate(build: Build, mutant: Mutant, folder: Path) -> Build:
+    copy = folder / "toy"
+    shutil.copytree(build.path, copy)
+    file = copy / "rtl" / mutant.file
+    text = file.read_text()
+    found = re.search(mutant.old, text, re.S)
+    assert found, f"{mutant.old} is not in {mutant.file}"
+    new = found.expand(mutant.new)
+    new = re.sub(r"FLIP(.)", lambda m: "0" if m[1] != "0" else "5", new)
+    new = re.sub(r"PLUS(\d+)", lambda m: str(int(m[1]) - 1 if int(m[1]) else 1), new)
+    assert new != found[0]
+    file.write_text(text[: found.start()] + new + text[found.end() :])
+    return read_build(copy)
+
+
+def run(build: Build, only: str) -> Checked:
+    return next(iter(check(build, Request(vectors=200, only=only))))
+
+
+def test_sound_build_passes(sound: Build) -> None:
+    for checked in check(sound, Request(vectors=200)):
+        assert checked.outcome.passed, checked.outcome.failures
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_caught(name: str, sound: Build, tmp_path: Path) -> None:
+    mutant = MUTANTS[name]
+    outcome = run(mutate(sound, mutant, tmp_path), mutant.only).outcome
+    assert not outcome.passed
+    assert any(mutant.says in failure for failure in outcome.failures), outcome.failures
+
+
+def test_mismatch_names_everything_in_one_line(sound: Build, tmp_path: Path) -> None:
+    broken = mutate(sound, MUTANTS["a folded weight"], tmp_path)
+    line = run(broken, "design").outcome.failures[0]
+    place = r"none: seq_blocks_2_out \(seq_blocks_2\): vector \d+ element \d+ \(lane \d\)"
+    assert re.fullmatch(place + r": expected -?\d+, got -?\d+, cycle \d+", line), line
+
+
+def test_component_bench_catches_what_the_design_cannot_reach(sound: Build, tmp_path: Path) -> None:
+    """The same flipped weight, seen by the component's own bench over its whole input range."""
+    broken = mutate(sound, MUTANTS["a folded weight"], tmp_path)
+    checked = run(broken, "seq_blocks_2")
+    assert not checked.outcome.passed
+    assert "(seq_blocks_2)" in checked.outcome.failures[0]
