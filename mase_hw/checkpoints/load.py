@@ -46,7 +46,7 @@ def _checked(
         found.add(text, where, f"it holds a model that holds this one; save it without the prefix:\n{strip}")
         return {}
     for key in missing:
-        hint = nearest(key, extra, "it has, unused") if extra else f"it has {', '.join(sorted(state)) or 'nothing'}"
+        hint = nearest(key, extra, "it has, unused") if extra else nearest("", state, "it has")
         found.add(f"{subject}: {key} {tuple(wanted[key].shape)} is missing", where, hint)
     for key in extra:
         hint = nearest(key, missing, "still missing") if missing else "is it the checkpoint of another model?"

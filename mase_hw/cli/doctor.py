@@ -18,6 +18,9 @@ def command() -> None:
     found = tools()
     width = max(len(tool.name) for tool in found)
     for tool in found:
-        state = f"found    {tool.version}" if tool.found else f"MISSING  {tool.get}"
+        if tool.found:
+            state = f"found    {tool.version}"
+        else:
+            state = f"{'absent ' if tool.optional else 'MISSING'}  {tool.get}"
         click.echo(f"{tool.name:<{width}}  {state}")
-    sys.exit(0 if all(tool.found for tool in found) else 1)
+    sys.exit(0 if all(tool.found or tool.optional for tool in found) else 1)

@@ -56,7 +56,7 @@ def _user_dataset(name: str, base: Path, seed: int, where: Place | None) -> Data
 
 
 def _parts(made: Any, subject: str, place: Place) -> Mapping[str, Any]:
-    hint = f"return a dict with {', '.join(PARTS)}, or a tuple in that order (x_test and y_test are needed)"
+    hint = f"return a dict with {', '.join(PARTS)}, or a tuple in that order;\nx_test and y_test are needed"
     if isinstance(made, Mapping):
         extra = sorted(str(key) for key in made if key not in PARTS)
         missing = [part for part in PARTS[4:] if part not in made]

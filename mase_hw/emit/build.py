@@ -102,13 +102,15 @@ def read_build(path: Path) -> Build:
     file = path / "manifest.json"
     try:
         manifest = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         hint = "`mase-hw emit model.toml` writes one to build/<project>"
         raise ProblemsError(Problem(f"{path} is not a build: it has no manifest.json", hint=hint)) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ProblemsError(Problem(f"{file} cannot be read: {error}", hint="emit the build again")) from None
+        hint = f"emit the build again: mase-hw emit model.toml --out {path}"
+        raise ProblemsError(Problem(f"{file} cannot be read: {error}", hint=hint)) from None
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise ProblemsError(Problem(f"{file} is not of schema {SCHEMA}", hint="emit the build again"))
+        text = f"{file} is of another version of mase-hw: this one reads schema {SCHEMA}"
+        raise ProblemsError(Problem(text, hint=f"emit the build again: mase-hw emit model.toml --out {path}"))
     return Build(path, manifest)
 
 

@@ -71,7 +71,7 @@ def input_shape(model: nn.Module | str, dataset: Dataset | None = None, where: P
             return (layer.in_features,)
         if isinstance(layer, nn.BatchNorm1d):
             return (layer.num_features,)
-        if any(True for _ in layer.parameters(recurse=False)):
+        if not any(layer.children()) and any(True for _ in layer.parameters()):
             break  # what comes after it says nothing of the input
     text = f"{type(module).__name__}: the shape of its input is unknown"
     raise ProblemsError(Problem(text, where, "give the class input_shape = (features,), or the TOML a dataset"))

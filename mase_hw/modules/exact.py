@@ -44,7 +44,7 @@ def accumulator(label: str, count: int, x: Fixed, w: Fixed, b: Fixed | None) -> 
         raise ProblemsError(
             Problem(
                 f"{label}: the exact sum of {count} product{'s' * (count > 1)} can reach {bound.bit_length()} bits; "
-                f"{MAX_ACCUMULATOR_BITS} is the most that software and hardware can agree on",
+                f"{MAX_ACCUMULATOR_BITS} is the most that stays exact",
                 hint="use smaller widths, or bring bias_frac_width nearer to data_in_frac_width + weight_frac_width",
                 notes=(types,),
             )

@@ -35,6 +35,8 @@ def chain_of(graph: MaseGraph, found: Collector, quantize: QuantizeConfig | None
         if node.op in ("get_attr", "output", "placeholder"):
             _check_readers(node, found)
             continue
+        if _asks_shape(node):
+            continue
         _check_readers(node, found)
         layer = _layer(node, pending, found)
         if layer is not None and layer.spec.rounding is None and layer.op not in TYPELESS_OPS:
@@ -66,6 +68,10 @@ def _layer(node: fx.Node, order: Integers | None, found: Collector) -> Layer | N
             text = f"{node.name}: {op} from {shape_in} to {shape_out} is not supported in hardware"
             found.add(text, place, "only flattening to [batch, features] is")
         return None
+    if node.all_input_nodes and node.all_input_nodes[0].op == "get_attr":
+        text = f"{node.name}: {called} works on a constant of the model, not on its input"
+        found.add(text, place, "compute the constant once, in __init__, and store it as a buffer")
+        return None
     if op not in (*MATRIX_OPS, *ELEMENTWISE_OPS):
         found.add(f"{node.name}: {called} is not supported in hardware", place, f"supported: {', '.join(SUPPORTED)}")
         return None
@@ -93,7 +99,7 @@ def _report_unquantized(layers: list[Layer], quantize: QuantizeConfig | None, fo
     for alike in by_key.values():
         first, names = alike[0], ", ".join(layer.name for layer in alike)
         found.add(
-            f"{names}: {first.called} {'is' if len(alike) == 1 else 'are'} not quantized",
+            f"{names}: {first.called} is not quantized",
             quantize.where(first.name, first.op) if quantize else None,
             _lines_to_add(first.op, first.name, quantize),
             tuple(note for layer in alike for note in layer.note),
@@ -123,19 +129,28 @@ def _check_readers(node: fx.Node, found: Collector) -> None:
     if node.op == "output":
         given = node.args[0]
         if not isinstance(given, fx.Node):
-            what = f"{len(given)} values" if isinstance(given, tuple | list) else f"a {type(given).__name__}"
+            what = f"{len(given)} values" if isinstance(given, tuple | list) else "no tensor"
+            what = "a dict" if isinstance(given, dict) else what
             text = f"the model returns {what}; hardware gives one tensor"
             found.add(text, get_node_place(node), "let forward return the last layer's result alone")
         elif given.op == "get_attr":
             text = "the model returns a constant, whatever its input is"
             found.add(text, get_node_place(node), "let forward return the last layer's result")
         return
-    readers = [user.name for user in node.users]
+    readers = [user.name for user in node.users if not _asks_shape(user)]
     if node.op not in ("get_attr", "placeholder") and not readers:
         found.add(f"{node.name}: its result is never used", get_node_place(node), "delete the call, or use its result")
     if node.op != "get_attr" and len(readers) > 1:
         text = f"{node.name} is read by {len(readers)} nodes ({', '.join(readers)}), and hardware has no forks yet"
         found.add(text, get_node_place(node), "let each result be read once: no branches, no skip connections")
+
+
+def _asks_shape(node: fx.Node) -> bool:
+    """`x.shape`, `x.size(0)` and what is picked out of them: known when the graph is, no hardware."""
+    op = get_mase_op(node)
+    if op == "getitem":
+        return isinstance(node.args[0], fx.Node) and _asks_shape(node.args[0])
+    return op == "size" or (op == "getattr" and node.args[1] == "shape")
 
 
 def _stream_order(shape: tuple[int, ...]) -> Integers | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import shlex
 import shutil
 import sys
@@ -31,6 +32,7 @@ class Tool:
     found: bool
     version: str
     get: str
+    optional: bool = False  # nothing is lost without it but a convenience
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ def find() -> Toolchain:
 
 def tools() -> list[Tool]:
     """What `mase-hw doctor` prints about simulation."""
-    rows = []
-    for name in ("verilator", "cocotb"):
+    rows = [Tool("python", sys.version_info >= (3, 11), platform.python_version(), "Python 3.11 or newer")]
+    for name in ("torch", "verilator", "cocotb"):
         there = _package(name) is not None
         version = importlib.metadata.version(name) if there else ""
         rows.append(Tool(name, there, version, GET_PACKAGE.format(name)))
@@ -135,9 +137,8 @@ def tools() -> list[Tool]:
     else:
         rows.append(Tool("C++ compiler", True, cxx.version, GET_COMPILER))
         fst = has_fst(cxx)
-        rows.append(
-            Tool("FST waves", fst, "lz4 and zlib" if fst else "", "apt install liblz4-dev zlib1g-dev (VCD works)")
-        )
+        get = "apt install liblz4-dev zlib1g-dev (without them waves are VCD)"
+        rows.append(Tool("FST waves", fst, "lz4 and zlib" if fst else "", get, optional=True))
     return rows
 
 

@@ -193,11 +193,17 @@ def test_every_misfit_is_told() -> None:
         "the model has no seq_blocks.2.wieght (8, 16)\n"
         "  hint: did you mean seq_blocks.2.weight?\n"
         "seq_blocks.0.running_var is -0.5 at [4]: a variance is never negative\n"
+        "  hint: is the checkpoint damaged, or one of another model?\n"
         "seq_blocks.3.weight is -inf at [0] (2 such values)\n"
+        "  hint: such a value has no fixed-point form: train again, or take an earlier checkpoint\n"
         "seq_blocks.5.weight is nan at [1, 2]\n"
+        "  hint: such a value has no fixed-point form: train again, or take an earlier checkpoint\n"
         "seq_blocks.5.bias has shape (9,), the model needs (8,)\n"
+        "  hint: is it the checkpoint of another model, or of this one before a change?\n"
         "seq_blocks.8.bias is inf at [0] (5 such values)\n"
-        "seq_blocks.9.bias is no plain real tensor but torch.complex64, torch.strided"
+        "  hint: such a value has no fixed-point form: train again, or take an earlier checkpoint\n"
+        "seq_blocks.9.bias is no plain real tensor but torch.complex64, torch.strided\n"
+        "  hint: save it as dense floats"
     )
 
 

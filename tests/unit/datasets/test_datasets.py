@@ -159,7 +159,8 @@ def test_user_code_fails(source: Path) -> None:
     source.write_text("def fn():\n    open('nowhere.csv')\n")
     assert problem("data.py:fn") == (
         'data.py:2: error: dataset = "data.py:fn": FileNotFoundError: [Errno 2] No such file or directory: '
-        "'nowhere.csv'\n    2 |     open('nowhere.csv')"
+        "'nowhere.csv'\n    2 |     open('nowhere.csv')\n"
+        "  hint: paths in data.py are relative to the current folder; Path(__file__).parent is that of data.py"
     )
 
 

@@ -1,0 +1,410 @@
+"""What is said of a model, its weights and its data that cannot be had, from the command line."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from desk import MODEL, Desk, Files, mlp, toml, top_and_toml
+
+DATA = "import numpy as np\n\n\ndef load():\n    x, y = np.ones((10, 6)), np.zeros(10, int)\n"
+USE_DATA = top_and_toml('dataset = "data.py:load"\n')
+
+# name: (files that differ, the text)
+CASES: dict[str, tuple[Files, str]] = {
+    "TOML syntax": (
+        toml('"mlp.py:MLP"', "= 1"),
+        """\
+model.toml:1: error: not valid TOML: Invalid value at column 9
+    1 | model = = 1
+""",
+    ),
+    "unknown model": (
+        toml("mlp.py:MLP", "jsc-tyn"),
+        """\
+model.toml:1: error: model = "jsc-tyn" is unknown
+    1 | model = "jsc-tyn"
+  hint: did you mean jsc-toy?
+""",
+    ),
+    "unknown model, nothing near": (
+        toml("mlp.py:MLP", "resnet"),
+        """\
+model.toml:1: error: model = "resnet" is unknown
+    1 | model = "resnet"
+  hint: known models: digits-mlp, jsc-d, jsc-s, jsc-tiny, jsc-toy, jsc-trt, jsc-txl, test-hhy
+""",
+    ),
+    "unknown data set": (
+        top_and_toml('dataset = "jsc"\n'),
+        """\
+model.toml:1: error: dataset = "jsc" is not available
+    1 | dataset = "jsc"
+  hint: data sets here: digits, random
+        your own: dataset = "file.py:function"
+        a build needs no data set: delete the line
+""",
+    ),
+    "model and data set": (
+        {"model.toml": 'dataset = "digit"\nmodel = "jsc-tyn"\n'},
+        """\
+model.toml:1: error: dataset = "digit" is not available
+    1 | dataset = "digit"
+  hint: did you mean digits?
+        your own: dataset = "file.py:function"
+        a build needs no data set: delete the line
+model.toml:2: error: model = "jsc-tyn" is unknown
+    2 | model = "jsc-tyn"
+  hint: did you mean jsc-toy?
+""",
+    ),
+    "no data file": (
+        USE_DATA,
+        """\
+model.toml:1: error: dataset = "data.py:load": no such file data.py
+    1 | dataset = "data.py:load"
+  hint: Python files there: mlp.py
+""",
+    ),
+    "no data function": (
+        USE_DATA | {"data.py": "def lood():\n    pass\n"},
+        """\
+model.toml:1: error: dataset = "data.py:load": data.py has no load
+    1 | dataset = "data.py:load"
+  hint: did you mean lood?
+""",
+    ),
+    "no model file": (
+        toml("mlp.py", "mpl.py"),
+        """\
+model.toml:1: error: model = "mpl.py:MLP": no such file mpl.py
+    1 | model = "mpl.py:MLP"
+  hint: did you mean mlp.py?
+""",
+    ),
+    "no folder": (
+        toml("mlp.py", "nets/mlp.py"),
+        """\
+model.toml:1: error: model = "nets/mlp.py:MLP": no such file nets/mlp.py
+    1 | model = "nets/mlp.py:MLP"
+  hint: there is no folder nets; paths are relative to the TOML
+""",
+    ),
+    "no class named": (
+        toml("mlp.py:MLP", "mlp.py"),
+        """\
+model.toml:1: error: model = "mlp.py" does not name what to take from the file
+    1 | model = "mlp.py"
+  hint: write "file.py:Class"
+""",
+    ),
+    "no such class": (
+        toml("mlp.py:MLP", "mlp.py:MPL"),
+        """\
+model.toml:1: error: model = "mlp.py:MPL": mlp.py has no MPL
+    1 | model = "mlp.py:MPL"
+  hint: did you mean MLP?
+""",
+    ),
+    "a function": (
+        toml(":MLP", ":make") | {"mlp.py": f"{MODEL}\n\ndef make():\n    return MLP()\n"},
+        """\
+mlp.py:18: error: model = "mlp.py:make": make is not a class
+   18 | def make():
+  hint: write class make(nn.Module): ...
+""",
+    ),
+    "no Module": (
+        toml(":MLP", ":Net") | {"mlp.py": "class Net:\n    pass\n"},
+        """\
+mlp.py:1: error: model = "mlp.py:Net": Net is no subclass of torch.nn.Module
+    1 | class Net:
+  hint: write class Net(nn.Module): ...
+""",
+    ),
+    "constructor's arguments": (
+        {"mlp.py": MODEL.replace("__init__(self)", "__init__(self, width)")},
+        """\
+mlp.py:6: error: model = "mlp.py:MLP": MLP() needs width
+    6 |     def __init__(self, width):
+  hint: give its parameters default values
+""",
+    ),
+    "constructor fails": (
+        {"mlp.py": MODEL.replace("nn.Linear(6, 4)", "nn.Linear(6, 4 // 0)")},
+        """\
+mlp.py:8: error: model = "mlp.py:MLP": ZeroDivisionError: integer division or modulo by zero
+    8 |         self.fc1 = nn.Linear(6, 4 // 0)
+  hint: this line of mlp.py is where your own code stopped: correct it there
+""",
+    ),
+    "import fails": (
+        {"mlp.py": "import no_such_thing\n" + MODEL},
+        """\
+mlp.py:1: error: model = "mlp.py:MLP": ModuleNotFoundError: No module named 'no_such_thing'
+    1 | import no_such_thing
+  hint: pip install no_such_thing for python, or put it beside mlp.py
+""",
+    ),
+    "Python syntax": (
+        {"mlp.py": MODEL.replace("forward(self, x):", "forward(self, x)")},
+        """\
+mlp.py:12: error: model = "mlp.py:MLP": SyntaxError: expected ':'
+   12 |     def forward(self, x)
+  hint: this line of mlp.py is where your own code stopped: correct it there
+""",
+    ),
+    "no shape": (
+        mlp("self.act = nn.ReLU()\n", "return self.act(x)\n"),
+        """\
+model.toml:1: error: MLP: the shape of its input is unknown
+    1 | model = "mlp.py:MLP"
+  hint: give the class input_shape = (features,), or the TOML a dataset
+""",
+    ),
+    "data of another shape": (
+        top_and_toml('dataset = "digits"\n')
+        | {"mlp.py": MODEL.replace("        super", "        self.input_shape = (6,)\n        super")},
+        """\
+model.toml:1: error: MLP takes samples of shape (6,), those of digits are (64,)
+    1 | dataset = "digits"
+  hint: choose a data set that fits the model, or change input_shape
+""",
+    ),
+    "NaN in data": (
+        USE_DATA | {"data.py": DATA + "    x[3, 2] = np.nan\n    return x, y\n"},
+        """\
+data.py:4: error: dataset = "data.py:load": x_test is nan in sample 3 at [2]
+    4 | def load():
+  hint: return finite numbers of shape (samples, features): clean or drop such samples before
+""",
+    ),
+    "infinity in data": (
+        USE_DATA | {"data.py": DATA + "    x[3:] = np.inf\n    return x, y\n"},
+        """\
+data.py:4: error: dataset = "data.py:load": x_test is inf in sample 3 at [0] (42 such values)
+    4 | def load():
+  hint: return finite numbers of shape (samples, features): clean or drop such samples before
+""",
+    ),
+    "labels are fewer": (
+        USE_DATA | {"data.py": DATA + "    return x, y[1:]\n"},
+        """\
+data.py:4: error: dataset = "data.py:load": x_test has 10 samples, y_test has 9
+    4 | def load():
+  hint: return one label for each sample
+""",
+    ),
+    "data fails": (
+        USE_DATA | {"data.py": DATA + "    return np.load('x.npy'), y\n"},
+        """\
+data.py:6: error: dataset = "data.py:load": FileNotFoundError: [Errno 2] No such file or directory: 'x.npy'
+    6 |     return np.load('x.npy'), y
+  hint: paths in data.py are relative to the current folder; Path(__file__).parent is that of data.py
+""",
+    ),
+    "data returns nothing": (
+        USE_DATA | {"data.py": DATA},
+        """\
+data.py:4: error: dataset = "data.py:load": returned a NoneType
+    4 | def load():
+  hint: return a dict with x_train, y_train, x_val, y_val, x_test, y_test, or a tuple in that order;
+        x_test and y_test are needed
+""",
+    ),
+    "NaN in a buffer": (
+        mlp(
+            "self.input_shape = (6,)\nself.register_buffer('w', torch.ones(2, 6) / 0)\n",
+            "return F.linear(x, self.w)\n",
+        ),
+        """\
+mlp.py:13: error: linear: weight[0, 0] is inf
+   13 |         return F.linear(x, self.w)
+  hint: a NaN or an infinity has no fixed-point value: check the checkpoint and the training
+  note: 12 of 12 values of weight are not finite
+  note: its types are those of passes.quantize.linear, model.toml:4
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "text"), CASES.values(), ids=list(CASES))
+def test_text(files: Files, text: str, desk: Desk) -> None:
+    desk.place_build("build")  # of another project: it stays
+    desk.place_build("build/model")
+    desk.write(files)
+    assert desk.refused("emit", "model.toml").replace(sys.executable, "python") == text
+
+
+def state() -> dict[str, Any]:
+    """A state dict that fits the desk's model."""
+    namespace: dict[str, Any] = {}
+    exec(MODEL, namespace)
+    torch.manual_seed(0)
+    return dict(namespace["MLP"]().state_dict())
+
+
+def reshaped(state: dict[str, Any]) -> dict[str, Any]:
+    del state["fc2.bias"]
+    return state | {"fc1.weight": torch.zeros(4, 5)}
+
+
+def renamed(state: dict[str, Any]) -> dict[str, Any]:
+    state["fc3.bias"] = state.pop("fc2.bias")
+    return state
+
+
+def wrapped(state: dict[str, Any]) -> dict[str, Any]:
+    return {f"net.{key}": value for key, value in state.items()}
+
+
+def not_finite(state: dict[str, Any]) -> dict[str, Any]:
+    state["fc1.weight"][1, 2] = float("nan")
+    state["bn.running_mean"][0] = float("-inf")
+    state["bn.running_var"][3] = float("inf")
+    state["fc2.bias"][:] = float("nan")
+    return state
+
+
+def negative(state: dict[str, Any]) -> dict[str, Any]:
+    state["bn.running_var"][3] = -1
+    return state
+
+
+CHECKPOINTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+    "shape and missing key": (
+        reshaped,
+        """\
+model.toml:1: error: checkpoint mlp.pt: fc2.bias (2,) is missing
+    1 | load_name = "mlp.pt"
+  hint: it has: bn.bias, bn.num_batches_tracked, bn.running_mean, bn.running_var, bn.weight, fc1.bias,
+        fc1.weight, fc2.weight
+model.toml:1: error: checkpoint mlp.pt: fc1.weight has shape (4, 5), the model needs (4, 6)
+    1 | load_name = "mlp.pt"
+  hint: is it the checkpoint of another model, or of this one before a change?
+""",
+    ),
+    "renamed key": (
+        renamed,
+        """\
+model.toml:1: error: checkpoint mlp.pt: fc2.bias (2,) is missing
+    1 | load_name = "mlp.pt"
+  hint: did you mean fc3.bias?
+model.toml:1: error: checkpoint mlp.pt: the model has no fc3.bias (2,)
+    1 | load_name = "mlp.pt"
+  hint: did you mean fc2.bias?
+""",
+    ),
+    "prefixed keys": (
+        wrapped,
+        """\
+model.toml:1: error: checkpoint mlp.pt: all its keys start with net., those of the model do not
+    1 | load_name = "mlp.pt"
+  hint: it holds a model that holds this one; save it without the prefix:
+        {key.removeprefix("net."): value for key, value in state.items()}
+""",
+    ),
+    "NaN and infinity": (
+        not_finite,
+        """\
+model.toml:1: error: checkpoint mlp.pt: fc1.weight is nan at [1, 2]
+    1 | load_name = "mlp.pt"
+  hint: such a value has no fixed-point form: train again, or take an earlier checkpoint
+model.toml:1: error: checkpoint mlp.pt: bn.running_mean is -inf at [0]
+    1 | load_name = "mlp.pt"
+  hint: such a value has no fixed-point form: train again, or take an earlier checkpoint
+model.toml:1: error: checkpoint mlp.pt: bn.running_var is inf at [3]
+    1 | load_name = "mlp.pt"
+  hint: such a value has no fixed-point form: train again, or take an earlier checkpoint
+model.toml:1: error: checkpoint mlp.pt: fc2.bias is nan at [0] (2 such values)
+    1 | load_name = "mlp.pt"
+  hint: such a value has no fixed-point form: train again, or take an earlier checkpoint
+""",
+    ),
+    "negative variance": (
+        negative,
+        """\
+model.toml:1: error: checkpoint mlp.pt: bn.running_var is -1.0 at [3]: a variance is never negative
+    1 | load_name = "mlp.pt"
+  hint: is the checkpoint damaged, or one of another model?
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "text"), CHECKPOINTS.values(), ids=list(CHECKPOINTS))
+def test_checkpoint(change: Callable[[dict[str, Any]], dict[str, Any]], text: str, desk: Desk) -> None:
+    desk.write(top_and_toml('load_name = "mlp.pt"\n'))
+    torch.save(change(state()), "mlp.pt")
+    desk.place_build("build/model")
+    assert desk.refused("emit", "model.toml") == text
+
+
+def test_a_checkpoint_that_fits_is_taken(desk: Desk) -> None:
+    desk.write(top_and_toml('load_name = "mlp.pt"\n'))
+    torch.save(state(), "mlp.pt")
+    assert desk.run("emit", "model.toml").code == 0
+
+
+def test_no_checkpoint(desk: Desk) -> None:
+    desk.write(top_and_toml('load_name = "mlp.pt"\n'))
+    assert desk.refused("emit", "model.toml") == (
+        "model.toml:1: error: checkpoint mlp.pt does not exist\n"
+        '    1 | load_name = "mlp.pt"\n'
+        "  hint: paths are relative to the TOML\n"
+    )
+    desk.write({"mpl.pt": b""})
+    assert desk.refused("emit", "model.toml").endswith("  hint: did you mean mpl.pt?\n")
+
+
+class Burglar:
+    """Unpickling it would make a file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("burgled",)
+
+
+def by_torch(path: Path) -> None:
+    torch.save(state() | {"extra": Burglar()}, path)
+
+
+def by_pickle(path: Path) -> None:
+    path.write_bytes(pickle.dumps(Burglar(), 0))
+
+
+@pytest.mark.parametrize("save", [by_torch, by_pickle])
+@pytest.mark.parametrize("load_type", ["auto", "pt", "pl"])
+def test_code_in_a_checkpoint_does_not_run(save: Callable[[Path], None], load_type: str, desk: Desk) -> None:
+    desk.write(top_and_toml(f'load_name = "mlp.pt"\nload_type = "{load_type}"\n'))
+    save(Path("mlp.pt"))
+    assert desk.refused("emit", "model.toml") == (
+        "model.toml:1: error: checkpoint mlp.pt is refused: it holds more than weights (posix.mkdir), "
+        "and loading that could run code\n"
+        '    1 | load_name = "mlp.pt"\n'
+        '  hint: save the state dict alone: torch.save(model.state_dict(), "model.pt")\n'
+    )
+    assert not Path("burgled").exists()
+    pickle.loads(pickle.dumps(Burglar()))  # the trap is a real one
+    assert Path("burgled").exists()
+
+
+def test_no_toml(desk: Desk) -> None:
+    assert desk.refused("emit", "modell.toml") == (
+        "modell.toml: error: no such file\n  hint: did you mean model.toml?\n"
+    )
+
+
+def test_every_problem_has_a_hint_or_says_the_language_own_reason() -> None:
+    """What, where, how to fix: an error line is followed by its source and a hint; broken syntax explains itself."""
+    for text in [text for _, text in (*CASES.values(), *CHECKPOINTS.values())]:
+        problems = re.split(r"(?m)^(?=\S+: error: )", text)
+        for problem in filter(None, problems):
+            assert re.match(r"\S+:\d+: error: .+\n +\d+ \| .+\n", problem), problem
+            assert "\n  hint: " in problem or "not valid TOML" in problem, problem
