@@ -13,8 +13,9 @@ from torch import nn
 
 from mase_hw.checkpoints import load_checkpoint, random_parameters
 from mase_hw.config import Config
+from mase_hw.config.hardware import identifier_from, why_no_identifier
 from mase_hw.datasets import Dataset, load_dataset
-from mase_hw.diagnostics import Collector
+from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.emit import Build, Samples, write_build
 from mase_hw.graph import MaseGraph
 from mase_hw.hardware import Design
@@ -73,17 +74,19 @@ def compile_model(
     hardware: Mapping[str, Any] | None = None,
     *,
     target_interval: int | None = None,
-    top: str = "design",
+    top: str = "top",
     fuse_batch_norm: bool = False,
 ) -> Compiled:
     """From a torch module to the design. `quantize` and `hardware` have the shape of their tables in a TOML."""
+    if reason := why_no_identifier(top):
+        raise ProblemsError(Problem(f'top = "{top}" {reason}', hint=f"for example {identifier_from(top)}"))
     model.eval()
     graph = MaseGraph(model)
     graph, _ = remove_identity_transform_pass(graph)
-    graph = _with_metadata(graph, shape)
+    graph = with_metadata(graph, shape)
     if fuse_batch_norm:
         graph, _ = fuse_batch_norm_transform_pass(graph)
-        graph = _with_metadata(graph, shape)
+        graph = with_metadata(graph, shape)
     graph, _ = quantize_transform_pass(graph, quantize)
     hardware_args = {**(hardware or {}), "target_interval": target_interval}
     graph, info = add_hardware_metadata_analysis_pass(graph, hardware_args)
@@ -105,10 +108,12 @@ def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
     return model, load_checkpoint(model, config.load_name, config.load_type, config.where("load_name"))
 
 
-def _with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:
+def with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:
+    """The graph with common and software metadata, for samples of `shape`."""
     graph, _ = init_metadata_analysis_pass(graph)
+    device = next((parameter.device for parameter in graph.model.parameters()), None)
     names = [str(node.target) for node in graph.fx_graph.nodes if node.op == "placeholder"]
-    dummy = {name: torch.zeros(2, *shape) for name in names}
+    dummy = {name: torch.zeros(2, *shape, device=device) for name in names}
     graph, _ = add_common_metadata_analysis_pass(graph, {"dummy_in": dummy, "add_value": False})
     graph, _ = add_software_metadata_analysis_pass(graph)
     return graph

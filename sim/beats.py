@@ -40,14 +40,14 @@ def unpack(words: Words, lanes: int, width: int, signed: bool) -> Integers:
 
 
 def to_stimulus(values: Integers, width: int) -> bytes:
-    """The file a stream_source reads: ceil(bits / 8) bytes a beat, the most significant first."""
+    """The file a mase_stream_source reads: ceil(bits / 8) bytes a beat, the most significant first."""
     size = (values.shape[1] * width + 7) // 8
     little = pack(values, width).astype("<u8").view(np.uint8)
     return little[:, :size][:, ::-1].tobytes()
 
 
 def from_record(raw: bytes, lanes: int, width: int, signed: bool) -> tuple[Integers, Integers]:
-    """What a stream_probe wrote: the cycle of every beat, and the values as [beats, lanes]."""
+    """What a mase_stream_probe wrote: the cycle of every beat, and the values as [beats, lanes]."""
     columns = 1 + words_per_beat(lanes, width)
     if len(raw) % (8 * columns):
         raise ValueError(f"a record of {len(raw)} bytes is not a whole number of {8 * columns}-byte beats")

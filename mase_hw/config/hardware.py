@@ -19,6 +19,7 @@ Interface = Literal["stream"]
 IMPLEMENTATIONS: tuple[Implementation, ...] = ("auto", "unrolled", "folded")
 INTERFACES: tuple[Interface, ...] = ("stream",)
 MAX_FIFO_DEPTH = 1 << 16
+RESERVED = "mase"  # first word of the library's and the bench's module names
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -95,6 +96,8 @@ def why_no_identifier(name: str) -> str | None:
         return "is not a SystemVerilog identifier"
     if name in KEYWORDS:
         return "is a SystemVerilog keyword"
+    if name == RESERVED or name.startswith(f"{RESERVED}_"):
+        return f"is reserved: names that begin with {RESERVED} are those of the library"
     return None
 
 
@@ -103,4 +106,6 @@ def identifier_from(name: str) -> str:
     made = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "design"
     if made[0].isdigit():
         made = f"m_{made}"
+    if made == RESERVED or made.startswith(f"{RESERVED}_"):
+        made = f"top_{made}"
     return f"{made}_top" if made in KEYWORDS else made

@@ -130,6 +130,8 @@ def _replace(path: Path, contents: Mapping[str, bytes]) -> None:
             os.rename(path, aside / "old")
         os.rename(new, path)
     finally:
+        if (aside / "old").exists() and not path.exists():
+            os.rename(aside / "old", path)  # interrupted between the two: the old build stays
         shutil.rmtree(aside, ignore_errors=True)
 
 

@@ -40,8 +40,8 @@ def choose(
         matrices.get(layer.name) or _elementwise(k, layers, specs[k], matrices, target_interval)
         for k, layer in enumerate(layers)
     ]
-    for layer, choice in zip(layers, choices, strict=True):
-        _check_target(layer, choice, config, target_interval, found)
+    for layer, spec, choice in zip(layers, specs, choices, strict=True):
+        _check_target(layer, spec, choice, config, target_interval, found)
     return choices
 
 
@@ -74,16 +74,21 @@ def _check(layer: Layer, spec: HardwareSpec, config: HardwareConfig, found: Coll
         )
 
 
-def _check_target(layer: Layer, choice: Choice, config: HardwareConfig, target: int | None, found: Collector) -> None:
+def _check_target(
+    layer: Layer, spec: HardwareSpec, choice: Choice, config: HardwareConfig, target: int | None, found: Collector
+) -> None:
     """A parallelism that the user fixed may be too small for the interval that the user wants."""
+    fixed = [key for key in ("data_in_parallelism", "data_out_parallelism") if getattr(spec, key) is not None]
+    if target is None or not fixed:
+        return
     in_beats = layer.in_features // choice.data_in_parallelism
     out_beats = layer.out_features // choice.data_out_parallelism
     interval = in_beats * out_beats if choice.implementation == "folded" else max(in_beats, out_beats)
-    if target is not None and interval > target:
+    if interval > target:
         lanes = f"{choice.data_in_parallelism} x {choice.data_out_parallelism}"
         found.add(
             f"hardware.{layer.name}: a parallelism of {lanes} takes {interval} cycles, target_interval is {target}",
-            config.where(layer.name, layer.op, "data_in_parallelism"),
+            config.where(layer.name, layer.op, fixed[0]),
             "raise the parallelism, or delete it and let the tool choose",
             layer.note,
         )

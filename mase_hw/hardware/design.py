@@ -73,8 +73,11 @@ class Design:
 
     def verify(self) -> None:
         """Check what lowering must have ensured, before anything is written."""
-        names = [stream.name for stream in self.streams] + [component.name for component in self.components]
-        assert len(set(names)) == len(names), f"a name is used twice: {sorted(names)}"
+        signals = ["clk", "rst"]
+        for stream in self.streams:
+            signals += [stream.name, f"{stream.name}_valid", f"{stream.name}_ready"]
+        for names in (signals, [component.name for component in self.components]):
+            assert len(set(names)) == len(names), f"a name is used twice: {sorted(names)}"
         for before, after in zip(self.components, self.components[1:], strict=False):
             assert before.output == after.input, f"{before.name} does not drive {after.name}"
             chained = not before.registered_ready and not after.registered_ready

@@ -27,7 +27,7 @@ Role = Literal["input", "output", "probe"]
 Pattern = Literal["none", "gaps", "pressure", "both"]
 
 PATTERNS: tuple[Pattern, ...] = ("none", "gaps", "pressure", "both")
-LIBRARY = ("stream_stall.sv", "stream_source.sv", "stream_sink.sv", "stream_probe.sv")
+LIBRARY = ("mase_stream_stall.sv", "mase_stream_source.sv", "mase_stream_sink.sv", "mase_stream_probe.sv")
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def simulate(job: Job, work: Path, cache: Path | None = None) -> Outcome:
     _write_job(job, work)
     trace, waves = _waves(job.waves, tools.cxx)
     started = time.perf_counter()
-    files = (*job.files, *(resources.sim() / name for name in LIBRARY), work / "harness.sv")
-    executable = verilate.build(files, "harness", cache, trace, tools)
+    files = (*job.files, *(resources.sim() / name for name in LIBRARY), work / "mase_harness.sv")
+    executable = verilate.build(files, "mase_harness", cache, trace, tools)
     built = time.perf_counter()
     command = [str(executable), "+verilator+rand+reset+2", f"+verilator+seed+{job.seed % (2**31 - 1) + 1}"]
     # A failing assertion of the design is counted and printed; the run goes on, so that the streams are compared.
@@ -173,7 +173,7 @@ def _write_job(job: Job, work: Path) -> None:
     (work / "job.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     with (work / "values.npz").open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
-    (work / "harness.sv").write_text(harness(job), encoding="utf-8")
+    (work / "mase_harness.sv").write_text(harness(job), encoding="utf-8")
 
 
 def _waves(asked: Path | None, cxx: toolchain.Compiler) -> tuple[verilate.Trace, Path | None]:
@@ -197,7 +197,7 @@ def _environment(tools: toolchain.Toolchain, seed: int) -> dict[str, str]:
     environment = {name: text for name, text in os.environ.items() if not name.startswith(steering)}
     paths = [str(resources.root()), *filter(None, [environment.get("PYTHONPATH")])]
     environment |= {
-        "COCOTB_TOPLEVEL": "harness",
+        "COCOTB_TOPLEVEL": "mase_harness",
         "COCOTB_TEST_MODULES": "sim.bench",
         "COCOTB_RESULTS_FILE": "results.xml",
         "COCOTB_RANDOM_SEED": str(seed),

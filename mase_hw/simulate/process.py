@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -47,10 +48,27 @@ def run_all(
         for command, output in zip(commands, outputs, strict=True):
             while sum(child.poll() is None for child in children) >= at_once:
                 time.sleep(0.002)
-            children.append(_start(command, output, cwd, env))
+            with _uninterrupted():  # or a child that has just started would be ours without our knowing it
+                children.append(_start(command, output, cwd, env))
         for child in children:
             child.wait()
         return [_finished(child, output) for child, output in zip(children, outputs, strict=True)]
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the block has ended. (Masking the signal would not do: another thread may receive it.)"""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python interrupts the main thread only
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            raise KeyboardInterrupt
 
 
 def _start(

@@ -95,7 +95,7 @@ class Installed:
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
-        assert done.returncode == 0 or command[1] == "doctor", done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
 
@@ -165,8 +165,7 @@ def test_installed_package_stands_alone(installed: Installed, project: Path) -> 
 
 def test_installed_command_emits_and_simulates(installed: Installed, project: Path) -> None:
     doctor = installed.run("mase-hw", "doctor", cwd=project).splitlines()
-    found = [line.split()[0] for line in doctor if " found " in line]
-    assert found[:4] == ["verilator", "cocotb", "libpython", "C++"]
+    assert {"verilator", "cocotb", "libpython", "C++"} <= {line.split()[0] for line in doctor if " found " in line}
     installed.audit.write_text("", encoding="utf-8")
 
     assert "written: build/own" in installed.run("mase-hw", "emit", "own.toml", cwd=project)

@@ -32,9 +32,9 @@ model.toml:2: error: unknown key zzz
     2 | zzz = 1
   hint: known keys: accelerator, accumulate_grad_batches, batch_size, cpu, dataset, disable_dataset_cache,
         github_ci, hardware, is_pretrained, is_to_auto_requeue, learning_rate, load_name, load_type,
-        log_every_n_steps, log_level, max_epochs, max_steps, max_token_len, model, num_devices, num_nodes,
-        num_workers, passes, profile, project, project_dir, search, seed, strategy, task, to_debug,
-        trainer_precision, training_optimizer, weight_decay
+        log_every_n_steps, log_level, lr_schedule, max_epochs, max_steps, max_token_len, model, num_devices,
+        num_nodes, num_workers, passes, profile, project, project_dir, search, seed, strategy, task,
+        to_debug, trainer_precision, training_optimizer, weight_decay
 """,
     ),
     "model missing": (

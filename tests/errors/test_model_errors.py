@@ -39,15 +39,15 @@ model.toml:1: error: model = "jsc-tyn" is unknown
         """\
 model.toml:1: error: model = "resnet" is unknown
     1 | model = "resnet"
-  hint: known models: digits-mlp, jsc-d, jsc-s, jsc-tiny, jsc-toy, jsc-trt, jsc-txl, test-hhy
+  hint: known models: digits-mlp, jsc-d, jsc-s, jsc-tiny, jsc-toy, jsc-trt, jsc-txl, test-hhy, vgg7
 """,
     ),
     "unknown data set": (
-        top_and_toml('dataset = "jsc"\n'),
+        top_and_toml('dataset = "imagenet"\n'),
         """\
-model.toml:1: error: dataset = "jsc" is not available
-    1 | dataset = "jsc"
-  hint: data sets here: digits, random
+model.toml:1: error: dataset = "imagenet" is not available
+    1 | dataset = "imagenet"
+  hint: data sets here: cifar10, digits, jsc, mnist, random
         your own: dataset = "file.py:function"
         a build needs no data set: delete the line
 """,

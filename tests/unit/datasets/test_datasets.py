@@ -23,7 +23,7 @@ def test_digits() -> None:
     data = load_dataset("digits", Path(), 0)
     check_shape(data)
     assert [len(x) for x in (data.x_train, data.x_val, data.x_test)] == [1266, 176, 355]
-    assert (data.sample_shape, data.classes) == ((64,), 10)
+    assert (data.sample_shape, data.classes, data.statistics) == ((64,), 10, None)
     everything = np.concatenate([data.x_train, data.x_val, data.x_test])
     assert (everything.min(), everything.max()) == (0, 1)
     assert np.array_equal(everything * 16, np.floor(everything * 16))
@@ -48,13 +48,28 @@ def test_no_digit_is_in_two_splits() -> None:
 def test_random() -> None:
     data = load_dataset("random", Path(), 5)
     check_shape(data)
-    assert (data.sample_shape, data.classes) == ((16,), 5)
+    assert (data.sample_shape, data.classes, data.statistics) == ((16,), 5, None)
     assert np.array_equal(data.x_test, load_dataset("random", Path(), 5).x_test)
     assert not np.array_equal(data.x_test, load_dataset("random", Path(), 6).x_test)
-    # It can be learnt: a linear fit of the classes does far better than one in five.
-    one_hot = np.eye(5)[data.y_train]
-    fit = np.linalg.lstsq(data.x_train, one_hot, rcond=None)[0]
-    assert (np.argmax(data.x_test @ fit, axis=1) == data.y_test).mean() > 0.5
+    assert 0.8 < nearest_mean(data) < 0.995  # it can be learnt, and not by anything
+
+
+@pytest.mark.parametrize(("shape", "classes"), [((3, 32, 32), 10), ((1, 5, 7), 2), ((64,), 10), ((2, 9), 3), ((1,), 1)])
+def test_random_fits_the_model(shape: tuple[int, ...], classes: int) -> None:
+    data = load_dataset("random", Path(), 1, shape=shape, classes=classes)
+    check_shape(data)
+    assert (data.sample_shape, data.classes) == (shape, classes)
+    for y in (data.y_train, data.y_val, data.y_test):
+        assert np.ptp(np.bincount(y, minlength=classes)) <= 1
+    assert nearest_mean(data) > 0.8
+
+
+def nearest_mean(data: Dataset) -> float:
+    """The accuracy of taking the class whose mean in the training split is nearest."""
+    x, test = (part.reshape(len(part), -1) for part in (data.x_train, data.x_test))
+    means = np.stack([x[data.y_train == label].mean(axis=0) for label in range(data.classes)])
+    scores = test @ means.T - (means**2).sum(axis=1) / 2
+    return float((scores.argmax(axis=1) == data.y_test).mean())
 
 
 def problem(name: str) -> str:
@@ -63,12 +78,14 @@ def problem(name: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["jsc", "mnist", "cifar10"])
-def test_not_available(name: str) -> None:
-    assert dataset_names() == ("digits", "random")
-    assert problem(name) == (
-        f'x.toml:2: error: dataset = "{name}" is not available\n'
-        "  hint: data sets here: digits, random\n"
+def test_names() -> None:
+    assert dataset_names() == ("cifar10", "digits", "jsc", "mnist", "random")
+
+
+def test_not_available() -> None:
+    assert problem("imagenet") == (
+        'x.toml:2: error: dataset = "imagenet" is not available\n'
+        "  hint: data sets here: cifar10, digits, jsc, mnist, random\n"
         '        your own: dataset = "file.py:function"\n'
         "        a build needs no data set: delete the line"
     )
@@ -97,6 +114,12 @@ def two():
 def named():
     x, y = two()
     return {"x_test": x, "y_test": y, "x_train": x[:0], "y_train": y[:0]}
+
+def whole():
+    from mase_hw.datasets import Dataset, Statistics
+    x, y = two()
+    one = np.ones(3, np.float32)
+    return Dataset("mine", x, y, x, y, x, y, Statistics(one, one * 2))
 """
 
 
@@ -117,6 +140,15 @@ def test_user_function(source: Path) -> None:
         data = load_dataset(f"data.py:{name}", Path(), 0)
         check_shape(data)
         assert (data.sample_shape, len(data.x_test), data.x_train.shape) == ((3,), 4, (0, 3))
+
+
+def test_user_statistics_are_kept(source: Path) -> None:
+    source.write_text(GOOD)
+    data = load_dataset("data.py:whole", Path(), 0)
+    check_shape(data)
+    assert data.statistics is not None
+    assert (data.statistics.mean.tolist(), data.statistics.std.tolist()) == ([1, 1, 1], [2, 2, 2])
+    assert load_dataset("data.py:two", Path(), 0).statistics is None
 
 
 WRONG = {

@@ -68,3 +68,23 @@ def test_another_folder_is_left_alone(design: Design, tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match="exists and is not a build of mase-hw"):
         write_build(tmp_path / "mine", design, {}, None)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_interrupt_between_the_two_renames_keeps_the_old_build(
+    design: Design, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "b"
+    write_build(path, design, {"first": True}, None)
+    rename, calls = build_module.os.rename, []
+
+    def second_is_interrupted(source: Path, target: Path) -> None:
+        calls.append(target)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(build_module.os, "rename", second_is_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_build(path, design, {"first": False}, None)
+    assert read_build(path).manifest["config"] == {"first": True}
+    assert list(tmp_path.iterdir()) == [path]

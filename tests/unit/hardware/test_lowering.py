@@ -7,6 +7,7 @@ import pytest
 from support import by_type, eight_bit, named, randomized, spec
 from torch import nn
 
+from mase_hw.diagnostics import ProblemsError
 from mase_hw.flow import compile_model
 from mase_hw.hardware import Design
 from mase_hw.numerics import Fixed, Rounding
@@ -117,3 +118,29 @@ def test_a_module_called_twice_is_built_twice() -> None:
     assert names == ["fc", "fc_1"]
     first, second = (compiled.design.component(name) for name in names)
     assert np.array_equal(first.matrix, second.matrix)  # type: ignore[attr-defined]
+
+
+class Odd(nn.Module):
+    """Layers with the names of ports and of other layers' streams."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data_out_0 = nn.Linear(16, 4)
+        self.data_in_0 = nn.Linear(4, 4)
+        self.fc = nn.Linear(4, 4)
+        self.fc_out = nn.Linear(4, 4)
+        self.clk = nn.ReLU()
+
+    def forward(self, x):  # type: ignore[no-untyped-def]
+        return self.clk(self.fc_out(self.fc(self.data_in_0(self.data_out_0(x)))))
+
+
+def test_layers_may_be_named_like_ports() -> None:
+    design = lowered(Odd(), eight_bit())
+    assert [node.name for node in design.nodes] == ["data_out_0", "data_in_0", "fc", "fc_out", "clk"]
+
+
+@pytest.mark.parametrize("top", ["small", "mase_fifo", "mase", "2d", "a-b"])
+def test_a_top_that_is_no_free_identifier(top: str) -> None:
+    with pytest.raises(ProblemsError, match=f'top = "{top}" is'):
+        lowered(nn.Sequential(nn.Linear(16, 4)), eight_bit(), top=top)

@@ -1,6 +1,6 @@
 // Takes the beats of a stream: always ready, or ready at random. What it takes is recorded by a
-// stream_probe.
-module stream_sink (
+// mase_stream_probe.
+module mase_stream_sink (
   input  logic        clk,
   input  logic        rst,
   input  logic        pressure,
@@ -9,7 +9,7 @@ module stream_sink (
 );
   logic stall;
 
-  stream_stall u_stall (.clk, .rst, .enable(pressure), .seed, .stall);
+  mase_stream_stall u_stall (.clk, .rst, .enable(pressure), .seed, .stall);
 
   assign ready = !stall;
 endmodule

@@ -4,7 +4,7 @@
 // A 32-bit xorshift generator restarted by reset, so that the same seed gives the same cycles. The
 // rate is drawn from 0/8 to 7/8: long stretches of full speed and long stalls both happen in one
 // run.
-module stream_stall (
+module mase_stream_stall (
   input  logic        clk,
   input  logic        rst,
   input  logic        enable,

@@ -5,7 +5,7 @@
 // / 64) words, the least significant first. The rule: after valid && !ready, valid stays high and
 // data stays the same; no unknown bits. A broken rule does not stop the run; its first cycle is
 // kept and judged at the end, with everything else.
-module stream_probe #(
+module mase_stream_probe #(
   parameter int unsigned BITS = 8,
   parameter string       NAME = ""
 ) (
@@ -38,7 +38,7 @@ module stream_probe #(
     end else begin
       if (file == 0) begin
         file = $fopen($sformatf("%0d.%s.bin", run, NAME), "wb");
-        if (file == 0) $fatal(1, "stream_probe: cannot write %0d.%s.bin", run, NAME);
+        if (file == 0) $fatal(1, "mase_stream_probe: cannot write %0d.%s.bin", run, NAME);
       end
       if (fire) begin
         seen <= seen + 32'd1;

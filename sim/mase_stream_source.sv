@@ -3,7 +3,7 @@
 // A beat is ceil(BITS / 8) bytes, the most significant first, as $fread fills a packed variable.
 // Once valid is high, valid and data hold until ready. Between beats data is inverted, so that a
 // design that ignores valid is seen.
-module stream_source #(
+module mase_stream_source #(
   parameter int unsigned BITS = 8,
   parameter string       FILE = ""
 ) (
@@ -26,7 +26,7 @@ module stream_source #(
 
   initial file = 0;
 
-  stream_stall u_stall (.clk, .rst, .enable(gaps), .seed, .stall);
+  mase_stream_stall u_stall (.clk, .rst, .enable(gaps), .seed, .stall);
 
   // Reading a file is a side effect: the file's position is the state, so these are blocking
   // assignments.
@@ -35,16 +35,16 @@ module stream_source #(
     if (rst) begin
       if (file == 0) begin
         file = $fopen(FILE, "rb");
-        if (file == 0) $fatal(1, "stream_source: cannot open %s", FILE);
+        if (file == 0) $fatal(1, "mase_stream_source: cannot open %s", FILE);
       end else if ($fseek(file, 0, 0) != 0) begin
-        $fatal(1, "stream_source: cannot rewind %s", FILE);
+        $fatal(1, "mase_stream_source: cannot rewind %s", FILE);
       end
       sent_q <= '0;
       valid  <= 1'b0;
     end else if (!valid || ready) begin
       if (sent_q < beats && !stall) begin
         count = $fread(beat, file);
-        if (count != BYTES) $fatal(1, "stream_source: %s ends within beat %0d", FILE, sent_q);
+        if (count != BYTES) $fatal(1, "mase_stream_source: %s ends within beat %0d", FILE, sent_q);
         data   <= beat[BITS-1:0];
         valid  <= 1'b1;
         sent_q <= sent_q + 32'd1;
