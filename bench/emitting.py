@@ -59,8 +59,10 @@ def _stages(path: Path, out: Path) -> dict[str, float]:
             target_interval=config.target.target_interval,
             top=config.target.top,
         )
-    with seconds(taken, "test split through software"):
-        samples = None if dataset is None else flow.run_samples(compiled, dataset)
+    samples = None
+    if dataset is not None:
+        with seconds(taken, "test split through software"):
+            samples = flow.run_samples(compiled, dataset)
     with seconds(taken, "templates and files"):
         write_build(out, compiled.design, dict(config.raw), samples)
     return taken
@@ -83,7 +85,7 @@ def _torch(path: Path) -> float:
             module(torch.zeros(1, *input_shape(module)))
 
     call()
-    return best(call)
+    return best(call, loops=20)
 
 
 def groups(folder: Path) -> list[Group]:

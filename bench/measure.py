@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-REPEATS = 5
+REPEATS = 3
 
 
 @dataclass(frozen=True)
 class Row:
     """One figure. `ratio` is to the row called `against` in the same group; of that row itself it is 1.
 
-    `value` is in `unit`: seconds ("s", smaller is better) or vectors a second ("vectors/s", larger is better).
+    `value` is in `unit`: CPU seconds (smaller is better), or vectors or cycles per CPU second (larger is better).
     """
 
     group: str
@@ -31,7 +31,7 @@ class Row:
 class Group:
     """Rows that are compared with one of them, the first, which is measured in the same run."""
 
-    def __init__(self, name: str, base: str, value: float, unit: str = "s") -> None:
+    def __init__(self, name: str, base: str, value: float, unit: str = "CPU s") -> None:
         self.name, self.base, self.value, self.unit = name, base, value, unit
         self.rows = [Row(name, base, value, unit, base, 1.0)]
 
@@ -39,21 +39,28 @@ class Group:
         self.rows.append(Row(self.name, name, value, self.unit, self.base, value / self.value))
 
 
+def cpu() -> float:
+    """CPU seconds of this process and of all the children it has waited for: other work on the machine adds little."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
 @contextmanager
 def seconds(into: dict[str, float], name: str) -> Iterator[None]:
-    """Wall-clock seconds of a block, added to `into[name]`."""
-    started = time.perf_counter()
+    """CPU seconds of a block, as `into[name]`."""
+    started = cpu()
     yield
-    into[name] = into.get(name, 0.0) + time.perf_counter() - started
+    into[name] = cpu() - started
 
 
-def best(call: Callable[[], object], repeats: int = REPEATS) -> float:
-    """The fastest of several calls: what the machine's other work adds is never negative."""
+def best(call: Callable[[], object], repeats: int = REPEATS, loops: int = 1) -> float:
+    """CPU seconds of one call, the least of several measurements of `loops` calls each."""
     taken = []
     for _ in range(repeats):
-        started = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - started)
+        started = cpu()
+        for _ in range(loops):
+            call()
+        taken.append((cpu() - started) / loops)
     return min(taken)
 
 
@@ -62,8 +69,8 @@ def median(values: list[dict[str, float]]) -> dict[str, float]:
     return {key: statistics.median(value[key] for value in values) for key in values[0]}
 
 
-def python(*arguments: str, repeats: int = 3) -> float:
-    """Seconds of a whole Python process."""
+def python(*arguments: str, repeats: int = REPEATS) -> float:
+    """CPU seconds of a whole Python process."""
 
     def call() -> None:
         done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)

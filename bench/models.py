@@ -49,7 +49,7 @@ class Model:
     project: str
     model: str
     interval: int | None
-    vectors: int  # of one simulation: about a second's work
+    vectors: int = 0  # of one simulation: some seconds' work
 
     def write(self, folder: Path, seed: int = 0) -> Path:
         """Its TOML. Another seed is another design of the same shape."""
@@ -64,6 +64,6 @@ class Model:
 
 
 DIGITS = Model("digits", "digits", "digits-mlp", None, 4_000)
-JSC = Model("jsc-s, interval 1", "jsc", "jsc-s", 1, 40_000)
+JSC = Model("jsc-s, interval 1", "jsc", "jsc-s", 1, 20_000)
 JSC_FOLDED = Model("jsc-s, interval 32", "jsc32", "jsc-s", 32, 4_000)
-LARGE = Model("784-128-64-10, interval 784", "mlp", "mlp.py:Mlp", 784, 200)
+LARGE = Model("784-128-64-10, interval 784", "mlp", "mlp.py:Mlp", 784)

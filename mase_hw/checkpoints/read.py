@@ -74,7 +74,9 @@ def _bytes(reader: _Reader) -> bytes:
         files = path.parent.iterdir() if path.parent.is_dir() else []
         near = sorted(item.name for item in files if item.suffix not in _NO_CHECKPOINTS)
         close = difflib.get_close_matches(path.name, near, n=1)
-        hint = f"did you mean {close[0]}?" if close else "paths are relative to the TOML"
+        typed = reader.where is not None and not reader.where.line  # on the command line, not in a file
+        base = "on the command line paths are relative to the current folder"
+        hint = f"did you mean {close[0]}?" if close else base if typed else "paths are relative to the TOML"
         raise reader.refuse("does not exist", hint) from None
     except OSError as error:
         raise reader.refuse(f"cannot be read: {error.strerror}") from None

@@ -11,6 +11,10 @@ from mase_hw import __version__
 from mase_hw.diagnostics import Problem, ProblemsError
 
 COMMANDS = {
+    "train": "Train a model, through its quantizers where the TOML quantizes.",
+    "test": "Score a model on its test split.",
+    "transform": "Apply a TOML's passes, score the result, save it.",
+    "search": "Search widths and channels for the best trade-off.",
     "emit": "Quantize a model, choose its hardware, write RTL.",
     "sim": "Simulate a build and compare every stream with the software.",
     "doctor": "Say which tools are there, and how to get the others.",
@@ -41,6 +45,7 @@ def cli() -> None:
     """From a quantized PyTorch model to a SystemVerilog accelerator that is bit-exact.
 
     \b
+    mase-hw train jsc-tiny jsc     # writes mase_output/<project>
     mase-hw emit model.toml        # writes build/<project>
     mase-hw sim build/<project>    # every output compared with the software
     """

@@ -18,9 +18,7 @@ def command() -> None:
     found = tools()
     width = max(len(tool.name) for tool in found)
     for tool in found:
-        if tool.found:
-            state = f"found    {tool.version}"
-        else:
-            state = f"{'absent ' if tool.optional else 'MISSING'}  {tool.get}"
+        missing = "absent " if tool.optional else "MISSING"
+        state = f"found    {tool.version}" if tool.found else f"{missing}  {tool.get}"
         click.echo(f"{tool.name:<{width}}  {state}")
     sys.exit(0 if all(tool.found or tool.optional for tool in found) else 1)

@@ -8,6 +8,7 @@ from mase_hw.config.hardware import (
     parse_target,
 )
 from mase_hw.config.load import Config, load_config
+from mase_hw.config.options import Option
 from mase_hw.config.places import Places
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec, parse_quantize
 from mase_hw.config.training import TrainingConfig
@@ -17,6 +18,7 @@ __all__ = [
     "HardwareConfig",
     "HardwareSpec",
     "HardwareTarget",
+    "Option",
     "Places",
     "QuantSpec",
     "QuantizeConfig",

@@ -1,4 +1,4 @@
-"""`load_config`: a TOML file to one frozen `Config`, or every problem in it at once."""
+"""`load_config`: a TOML file and options that override its keys to one frozen `Config`, or every problem at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from mase_hw.config import training
 from mase_hw.config.hardware import HardwareConfig, HardwareTarget, parse_hardware, parse_target
+from mase_hw.config.options import COMMAND_LINE, Option, command_line_project, override
 from mase_hw.config.places import Places
 from mase_hw.config.quantize import QuantizeConfig, parse_quantize
 from mase_hw.config.raw import raw_mapping
@@ -39,6 +40,7 @@ class Config:
     dataset: str | None
     task: str
     project: str
+    project_dir: Path
     seed: int
     load_name: Path | None
     load_type: LoadType
@@ -55,15 +57,25 @@ class Config:
         """The line of a key: `where("passes", "quantize", "by")`."""
         return self.places.of(*keys)
 
+    @property
+    def output(self) -> Path:
+        """Where training, transforming and searching write."""
+        return self.project_dir / self.project / "software"
 
-def load_config(path: Path) -> Config:
-    """Reads and checks the TOML at `path`; raises ProblemsError with all that is wrong in it."""
-    values, places = read_toml(path)
+
+def load_config(path: Path | None, options: Mapping[str, Option] | None = None) -> Config:
+    """Reads and checks the TOML at `path`, its keys overridden by `options`; raises ProblemsError with all that is
+    wrong. Without a TOML the options are everything, and paths are relative to the current folder.
+    """
+    given = dict(options or {})
+    values, places = ({}, Places(COMMAND_LINE, "")) if path is None else read_toml(path)
+    stem = command_line_project(given) if path is None else path.stem
+    values, places = override(values, places, given, absolute=path is not None)
     with Collector() as found:
-        return _config(path, values, places, found)
+        return _config(path or COMMAND_LINE, stem, values, places, found)
 
 
-def _config(path: Path, values: Mapping[str, Any], places: Places, found: Collector) -> Config:
+def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, found: Collector) -> Config:
     top = Table(values, (), found, places)
     top.only((*_OWN_KEYS, *training.KEYS, *_TABLES))
     passes = top.table("passes") or Table({}, ("passes",), found, places)
@@ -71,7 +83,7 @@ def _config(path: Path, values: Mapping[str, Any], places: Places, found: Collec
     if "model" not in values:
         found.add("model is missing", Place(path), 'add model = "a registered name" or "file.py:Class"')
     load_name = top.string("load_name", None)
-    project = _project(top, path)
+    project = _project(top, stem)
     config: dict[str, Any] = {
         "model": _text(top, "model") or "",
         "dataset": _text(top, "dataset"),
@@ -85,11 +97,12 @@ def _config(path: Path, values: Mapping[str, Any], places: Places, found: Collec
         "hardware": parse_hardware(_under(passes, "hardware"), found, places),
         "target": parse_target(_under(top, "hardware"), found, places, project),
     }
-    top.string("project_dir", None)
+    project_dir = top.string("project_dir", None)
     search = _under(top, "search")
     return Config(
         path=path,
         base=path.parent,
+        project_dir=path.parent / project_dir if project_dir else Path("mase_output"),
         load_name=path.parent / load_name if load_name else None,
         search=MappingProxyType(dict(search)),
         raw=MappingProxyType(raw_mapping(values, load_name=load_name, search=search, **config)),
@@ -119,9 +132,9 @@ def _fuse(passes: Table) -> bool:
     return table.boolean("enabled", True)
 
 
-def _project(top: Table, path: Path) -> str:
+def _project(top: Table, stem: str) -> str:
     """The build folder's name: a plain name, so that nothing is written outside `build/`."""
-    fallback = re.sub(r"[^\w.+-]+", "_", path.stem, flags=re.ASCII).lstrip(".+-") or "design"
+    fallback = re.sub(r"[^\w.+-]+", "_", stem, flags=re.ASCII).lstrip(".+-") or "design"
     project = top.string("project", fallback)
     assert project is not None
     if not _PLAIN_NAME.fullmatch(project):

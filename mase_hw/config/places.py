@@ -24,6 +24,7 @@ class Places:
         self.path = path
         self._stated: dict[Keys, int] = {}
         self._implied: dict[Keys, int] = {}  # `passes`, when only `[passes.quantize]` is written
+        self.elsewhere: dict[str, Place] = {}  # keys at the top that were not given in the file
         walk = _Walk(text, self._stated, self._implied)
         try:
             walk.document()
@@ -32,6 +33,8 @@ class Places:
 
     def of(self, *keys: str) -> Place:
         """The place of the key path, each part given on its own: `of("passes", "quantize", "by")`."""
+        if keys and keys[0] in self.elsewhere:
+            return self.elsewhere[keys[0]]
         for count in range(len(keys), 0, -1):
             known = self._stated.get(keys[:count]) or self._implied.get(keys[:count])
             if known:

@@ -10,6 +10,7 @@ from mase_hw.config.table import Table
 
 ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps")
 OPTIMIZERS = ("adam", "adamw", "sgd")
+LR_SCHEDULES = ("cosine", "none")
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
@@ -23,6 +24,7 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     training_optimizer: str = "adam"
+    lr_schedule: str = "cosine"
     trainer_precision: str = "32"
     accumulate_grad_batches: int = 1
     log_every_n_steps: int = 50
@@ -44,7 +46,12 @@ class TrainingConfig:
 KEYS = (*(item.name for item in fields(TrainingConfig)), "cpu")
 
 _LEAST = {"max_epochs": 1, "max_steps": -1, "num_workers": 0}
-_CHOICES = {"accelerator": ACCELERATORS, "training_optimizer": OPTIMIZERS, "log_level": LOG_LEVELS}
+_CHOICES = {
+    "accelerator": ACCELERATORS,
+    "training_optimizer": OPTIMIZERS,
+    "lr_schedule": LR_SCHEDULES,
+    "log_level": LOG_LEVELS,
+}
 
 
 def parse_training(table: Table) -> TrainingConfig:

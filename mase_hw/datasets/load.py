@@ -11,7 +11,7 @@ import numpy as np
 
 from mase_hw.config.table import nearest
 from mase_hw.config.user_code import is_user_code, load_object, user_code
-from mase_hw.datasets.registry import Dataset, dataset_names, registered
+from mase_hw.datasets.registry import Dataset, Request, Statistics, dataset_names, registered
 from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
 
 PARTS = ("x_train", "y_train", "x_val", "y_val", "x_test", "y_test")
@@ -22,8 +22,20 @@ _HINTS = {
 _TUPLES = {2: PARTS[4:], 4: (*PARTS[:2], *PARTS[4:]), 6: PARTS}
 
 
-def load_dataset(name: str, base: Path, seed: int = 0, where: Place | None = None) -> Dataset:
-    """A registered name, or "file.py:fn" relative to `base`; `where` is the TOML's line."""
+def load_dataset(
+    name: str,
+    base: Path,
+    seed: int = 0,
+    where: Place | None = None,
+    *,
+    shape: tuple[int, ...] | None = None,
+    classes: int | None = None,
+) -> Dataset:
+    """A registered name, or "file.py:fn" relative to `base`; `where` is the TOML's line.
+
+    `shape` of one sample and number of `classes` are what the model takes: `random` is made to fit, and images are
+    flattened for a model that takes vectors. Other data sets are what they are.
+    """
     if is_user_code(name):
         return _user_dataset(name, base, seed, where)
     maker = registered(name)
@@ -32,7 +44,7 @@ def load_dataset(name: str, base: Path, seed: int = 0, where: Place | None = Non
         close = nearest(name, names, "data sets here")
         hint = f'{close}\nyour own: dataset = "file.py:function"\na build needs no data set: delete the line'
         raise ProblemsError(Problem(f'dataset = "{name}" is not available', where, hint))
-    return maker(seed)
+    return maker(Request(name, base, seed, where, shape, classes))
 
 
 def _user_dataset(name: str, base: Path, seed: int, where: Place | None) -> Dataset:
@@ -45,14 +57,16 @@ def _user_dataset(name: str, base: Path, seed: int, where: Place | None) -> Data
     with user_code(path, subject):
         seeded = "seed" in inspect.signature(function).parameters
         made = function(seed=seed) if seeded else function()
+        statistics: Statistics | None = None
         if isinstance(made, Dataset):
+            statistics = made.statistics
             made = {part: getattr(made, part) for part in PARTS}
     with Collector() as found:
         arrays = _arrays(_parts(made, subject, place), subject, place, found)
     for split in ("train", "val"):
         arrays.setdefault(f"x_{split}", np.zeros((0, *arrays["x_test"].shape[1:]), np.float32))
         arrays.setdefault(f"y_{split}", np.zeros(0, np.int64))
-    return Dataset(name, **arrays)
+    return Dataset(name, **arrays, statistics=statistics)
 
 
 def _parts(made: Any, subject: str, place: Place) -> Mapping[str, Any]:

@@ -14,13 +14,13 @@ from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.models.registry import get_model
 
 
-def load_model(model: str, base: Path, where: Place | None = None) -> nn.Module:
+def load_model(model: str, base: Path, where: Place | None = None, *, seed: int = 0) -> nn.Module:
     """A registered name, or "file.py:Class" relative to `base`; `where` is the TOML's line.
 
-    Whatever a class draws while it is made is drawn from a fixed seed, and the global generator is left as it was.
+    Whatever a class draws while it is made is drawn from `seed`, and the global generator is left as it was.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         return _user_model(model, base, where) if is_user_code(model) else get_model(model, where=where)
 
 

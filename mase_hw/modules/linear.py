@@ -38,7 +38,9 @@ class LinearInteger(QuantizedMixin, nn.Linear):
     @classmethod
     def from_float(cls, module: nn.Linear, spec: QuantSpec, label: str = "linear") -> LinearInteger:
         """The quantized form of `module`, on the very same parameters."""
-        return cls.from_tensors(module.weight, module.bias, spec, label).train(module.training)
+        new = cls.from_tensors(module.weight, module.bias, spec, label).train(module.training)
+        new.pruning_masks = getattr(module, "pruning_masks", None)
+        return new
 
     @classmethod
     def from_tensors(cls, weight: Tensor, bias: Tensor | None, spec: QuantSpec, label: str = "linear") -> LinearInteger:

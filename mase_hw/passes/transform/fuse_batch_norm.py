@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import fx, nn
+from torch import Tensor, fx, nn
 
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_parent_name
 from mase_hw.graph.opcodes import is_quantized_class
@@ -65,22 +65,28 @@ def _why_not(norm: fx.Node, linear: fx.Node, calls: Counter[str], graph: MaseGra
     return None if len(shape) == 2 else f"{linear.name} gives {len(shape)} dimensions, and only 2 can be folded"
 
 
+def folded(linear: nn.Linear, norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+    """Weight and bias of the one linear that does both, in the linear's float type; gradients pass through."""
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    mean, dtype = norm.running_mean.double(), linear.weight.dtype
+    scale = 1.0 / torch.sqrt(norm.running_var.double() + norm.eps)
+    if norm.weight is not None:
+        scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
+    start = -mean if linear.bias is None else linear.bias.double() - mean
+    bias = start * scale if norm.bias is None else start * scale + norm.bias.double()
+    return (linear.weight.double() * scale[:, None]).to(dtype), bias.to(dtype)
+
+
 def _fold(graph: MaseGraph, linear: fx.Node, norm: fx.Node) -> None:
     old, module = get_node_module(linear), get_node_module(norm)
     assert isinstance(old, nn.Linear)
     assert isinstance(module, nn.BatchNorm1d)
-    assert module.running_mean is not None
-    assert module.running_var is not None
     with torch.no_grad():
-        scale = 1.0 / torch.sqrt(module.running_var.double() + module.eps)
-        if module.weight is not None:
-            scale = module.weight.double() / torch.sqrt(module.running_var.double() + module.eps)
-        start = -module.running_mean.double() if old.bias is None else old.bias.double() - module.running_mean.double()
-        bias = start * scale if module.bias is None else start * scale + module.bias.double()
-        weight = old.weight.double() * scale[:, None]
+        weight, bias = folded(old, module)
         new = nn.Linear(old.in_features, old.out_features, True, "meta")
-        new.weight = nn.Parameter(weight.to(old.weight.dtype), old.weight.requires_grad)
-        new.bias = nn.Parameter(bias.to(old.weight.dtype), old.weight.requires_grad)
+        new.weight = nn.Parameter(weight, old.weight.requires_grad)
+        new.bias = nn.Parameter(bias, old.weight.requires_grad)
     new.train(old.training)
     parent, name = get_parent_name(str(linear.target))
     setattr(graph.model.get_submodule(parent), name, new)

@@ -35,12 +35,7 @@ def save(folder: Path, kind: str) -> Path:
         if kind == "bin":
             (folder / f"{name}.bin").write_bytes(np.column_stack([LABELS.astype(np.uint8), rows]).tobytes())
         else:
-            content = {
-                b"batch_label": b"x",
-                b"labels": LABELS.tolist(),
-                b"data": rows,
-                b"filenames": [b"a.png"] * COUNT,
-            }
+            content = {b"labels": LABELS.tolist(), b"data": rows, b"filenames": [b"a.png"] * COUNT}
             (folder / name).write_bytes(pickle.dumps(content, protocol=2))
     (folder / "batches.meta").write_bytes(b"not read")
     return folder

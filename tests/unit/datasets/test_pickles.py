@@ -164,7 +164,8 @@ def test_what_stands_for_numpy_cannot_be_changed(tmp_path: Path) -> None:
 def test_damaged(tmp_path: Path) -> None:
     whole = pickle.dumps({"data": PIXELS, "labels": [1, 2, 3]}, 2)
     for end in range(len(whole)):
-        assert "is no pickle, or it is damaged" in problem(tmp_path, whole[:end])
+        said = problem(tmp_path, whole[:end])
+        assert "is no pickle, or it is damaged" in said or "is refused: it names" in said  # half of a name
     assert "is no pickle, or it is damaged" in problem(tmp_path, b"hello")
     with pytest.raises(ProblemsError, match="cannot be read: No such file"):
         read_pickle(tmp_path / "nothing")

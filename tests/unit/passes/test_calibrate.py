@@ -73,7 +73,7 @@ def test_a_bound_on_frac_holds_and_zeros_have_no_opinion() -> None:
     assert best_fit(np.array([1e-30]), Fixed(8, 0), Rounding.HALF_EVEN).fixed.frac == 0  # vanishes on every grid
 
 
-@pytest.mark.parametrize(("values", "frac"), [([1, 2, 3], 0), ([0.5, 4], 1), ([64, 128], -1), ([0.3125], 4)])
+@pytest.mark.parametrize(("values", "frac"), [([1, 2, 3], 0), ([0.5, 4], 1), ([64, 128], -2), ([0.3125], 4)])
 def test_exact_values_take_no_more_fractional_bits_than_they_need(values: list[float], frac: int) -> None:
     fit = best_fit(np.array(values, np.float64), Fixed(8, 0), Rounding.HALF_EVEN)
     assert (fit.fixed.frac, fit.mse, fit.saturated) == (frac, 0.0, 0)
@@ -81,6 +81,9 @@ def test_exact_values_take_no_more_fractional_bits_than_they_need(values: list[f
 
 def test_types_of_a_network_fit_its_values() -> None:
     graph = graph_of("jsc-toy")
+    with torch.no_grad():
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            getattr(graph.modules["seq_blocks.0"], name).copy_(3 * torch.rand(16) + 0.5)
     floats = copy.deepcopy(graph)
     graph, info = calibrate_transform_pass(graph, {**copy.deepcopy(BOTH), **sampled(20.0)})
     x = torch.cat(samples(20.0))
@@ -198,7 +201,7 @@ def test_a_tiny_bias_does_not_burst_the_accumulator() -> None:
     wide = {"name": "integer", "data_in_width": 20, "weight_width": 20, "bias_width": 20}
     graph, info = calibrate_transform_pass(graph_of(net), {"linear": {"config": wide}, **sampled()})
     assert 1 << 51 < graph.modules["0"].accumulator.bound <= 1 << 53
-    assert info["fits"][-1]["mse"] < 1e-30  # what room there was is used
+    assert info["fits"][-1]["mse"] < 1e-29  # a zero would be 1e-28: what room there was is used
 
 
 def test_pruned_weights_are_calibrated_as_they_are() -> None:

@@ -126,12 +126,16 @@ def test_what_a_generator_may_give(form: str) -> None:
 
 def test_inputs_are_seen_before_an_inplace_layer_and_the_users_data_stay() -> None:
     net = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(16, 4))
-    x = torch.randn(8, 16)
+    graph = graph_of(net)
+    graph.model.double()  # what is float64 already is copied by no conversion
+    x = torch.randn(8, 16, dtype=torch.float64)
     before = x.clone()
     given = args(target_activation_nodes=["relu"], input_generator=iter([x]), num_samples=8)
-    graph, _ = profile_statistics_analysis_pass(graph_of(net), given)
+    graph, _ = profile_statistics_analysis_pass(graph, given)
     assert torch.equal(x, before)
-    assert torch.equal(software(graph, "_0")["args"]["data_in_0"]["stat"]["save"]["data"], before)
+    stat = software(graph, "_0")["args"]["data_in_0"]["stat"]
+    assert torch.equal(stat["save"]["data"], before)
+    assert stat["range_quantile"]["min"] == pytest.approx(np.quantile(before.numpy(), 0.1))
 
 
 class Functional(nn.Module):

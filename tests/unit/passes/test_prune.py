@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,3 +223,27 @@ def test_mistakes() -> None:
     assert told({"weight": {"sparsity": 0.5}, "target_weight_nodes": ["lineer"]}) == [
         'target_weight_nodes: "lineer" is no operator type'
     ]
+
+
+def test_the_quantized_form_and_a_trained_copy_keep_the_zeros() -> None:
+    import copy
+
+    from mase_hw.config import TrainingConfig
+    from mase_hw.config.quantize import QuantSpec
+    from mase_hw.datasets import load_dataset
+    from mase_hw.modules import LinearInteger
+    from mase_hw.numerics import Fixed, Rounding
+    from mase_hw.passes.transform.pruned import mask_of, set_mask
+    from mase_hw.training.train import train
+
+    layer = torch.nn.Linear(16, 5)
+    mask = (torch.arange(80) % 2).reshape(5, 16).float()
+    set_mask(layer, mask)
+    fixed = Fixed(8, 4)
+    quantized = LinearInteger.from_float(layer, QuantSpec(Rounding.HALF_EVEN, fixed, fixed, fixed))
+    assert torch.equal(mask_of(quantized), mask)  # type: ignore[arg-type]
+    model = copy.deepcopy(torch.nn.Sequential(layer))
+    before = model[0].weight.detach().clone()
+    train(model, load_dataset("random", Path()), TrainingConfig(max_epochs=1), seed=0, out=None, progress=False)
+    assert not torch.equal(model[0].weight, before)
+    assert bool((model[0].weight[mask == 0] == 0).all())

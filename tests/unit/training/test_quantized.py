@@ -79,15 +79,8 @@ def test_gradients_are_those_of_the_quantized_network(tmp_path: Path) -> None:
 def test_statistics_move_but_for_folded_norms(tmp_path: Path) -> None:
     for text, moves in ((NARROW + NORM, True), (NARROW, True), (NARROW + FUSE, False)):
         model = net()
-        train(
-            model,
-            DATA,
-            SETTINGS,
-            seed=0,
-            out=None,
-            progress=False,
-            through=quantized_network(config(tmp_path, text), (6,)),
-        )
+        through = quantized_network(config(tmp_path, text), (6,))
+        train(model, DATA, SETTINGS, seed=0, out=None, progress=False, through=through)
         mean = model.bn.running_mean  # type: ignore[union-attr]
         assert bool((mean != 0).all()) == moves, text  # type: ignore[union-attr,operator]
 
@@ -101,9 +94,9 @@ def test_whether_anything_is_quantized(tmp_path: Path) -> None:
 
 def test_notes(tmp_path: Path) -> None:
     first = "training through the quantizers of [passes.quantize]; the checkpoints hold the float weights"
-    assert training_notes(config(tmp_path, NARROW), net()) == (first,)
-    assert training_notes(config(tmp_path, NARROW + NORM), net(kind=Functional)) == (first,)
-    notes = training_notes(config(tmp_path, NARROW + FUSE), net(kind=Functional))
+    assert training_notes(config(tmp_path, NARROW), net(), (6,)) == (first,)
+    assert training_notes(config(tmp_path, NARROW + NORM), net(kind=Functional), (6,)) == (first,)
+    notes = training_notes(config(tmp_path, NARROW + FUSE), net(kind=Functional), (6,))
     assert notes == (
         first,
         "fuse_batch_norm: folded batch norms train with the running statistics that they start with",

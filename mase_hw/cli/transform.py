@@ -1,0 +1,46 @@
+"""`mase-hw transform`: a TOML's passes on a model, what they changed, and what they cost in accuracy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from mase_hw.cli.options import config_options, load_options
+
+
+@click.command("transform", short_help="Apply a TOML's passes, score the result, save it.")
+@config_options(training=False)
+def command(model_name: str | None, dataset_name: str | None, config_path: Path | None, **given: Any) -> None:
+    """Apply the passes of a TOML (fuse_batch_norm, quantize) to its model, print what changed, score both, save.
+
+    \b
+    mase_output/<project>/software/transform gets
+      model.safetensors        the weights as the model had them, for load_name
+      transformed.safetensors  the state dict of the transformed graph
+      transform.toml           the whole configuration: `mase-hw emit` takes it
+
+    \b
+    Examples:
+      mase-hw transform --config model.toml --task cls --cpu=0
+      mase-hw transform --config model.toml --load best.ckpt --project jsc-8bit
+    """
+    chosen = load_options(model_name, dataset_name, config_path, given)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    with Console(stderr=True).status("loading"):
+        from mase_hw.training.task import load_task  # loads torch
+        from mase_hw.training.transform import save_transformed, show_changes, transform
+
+        task = load_task(chosen.config, needs_data=False)
+    for note in task.notes:
+        console.print(f"note: {note}")
+    done = transform(chosen.config, task)
+    show_changes(done)
+    for note in done.notes:
+        console.print(f"note: {note}")
+    for name, score in done.scores.items():
+        console.print(f"{name:<11} loss {score.loss:.4f}  accuracy {score.accuracy:.2%}  on {score.samples} samples")
+    toml = save_transformed(chosen.config, task, done)
+    console.print(f"written: {toml.parent}   next: mase-hw emit {toml}")

@@ -1,0 +1,65 @@
+"""Where the files of a data set are looked for, and what is said when they are nowhere.
+
+The folders, first match wins: $MASE_HW_DATA; `data` beside the TOML; `datasets` in the cache folder ($MASE_HW_CACHE, or
+mase-hw in the user's cache folder). In each the file may lie directly or in a folder named like the data set.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from mase_hw.datasets.registry import Request
+from mase_hw.diagnostics import Place, Problem, ProblemsError
+
+DATA = "MASE_HW_DATA"
+CACHE = "MASE_HW_CACHE"
+OFFLINE = "MASE_HW_OFFLINE"
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept. It need not exist."""
+    if given := os.environ.get(CACHE):
+        return Path(given).expanduser().resolve() / "datasets"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mase-hw" / "datasets"
+
+
+def search_folders(request: Request) -> list[Path]:
+    """The folders in the order they are searched."""
+    folders = [request.base / "data", cache_folder()]
+    if given := os.environ.get(DATA):
+        folder = Path(given).expanduser()
+        if not folder.is_dir():
+            what = "is a file" if folder.exists() else "does not exist"
+            raise request.refuse(f"{DATA} = {given} {what}", f"set {DATA} to the folder with the data, or unset it")
+        folders.insert(0, folder)
+    return folders
+
+
+def find(request: Request, names: Iterable[str], inside: Iterable[str] = ()) -> Path | None:
+    """The first of `names` (in order of preference) in the first folder that has one; `inside` names sub-folders."""
+    wanted = list(names)
+    for folder in search_folders(request):
+        for place in (folder, folder / request.name, *(folder / name for name in inside)):
+            for name in wanted:
+                if (place / name).exists():
+                    return place / name
+    return None
+
+
+def missing(request: Request, files: str, tried: str) -> ProblemsError:
+    """Nothing was found and `tried` says why it could not be fetched either."""
+    places = "\n".join(f"  {folder}" for folder in search_folders(request))
+    hint = f"put {files}\nin one of\n{places}\nor in a folder {request.name} there; {DATA} names another folder"
+    return request.refuse(f"no file of it is on this machine, and {tried}", hint)
+
+
+class FileReader:
+    """One file of a data set: every refusal names it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def refuse(self, text: str, hint: str | None = None, line: int = 0) -> ProblemsError:
+        return ProblemsError(Problem(text, Place(self.path, line), hint))

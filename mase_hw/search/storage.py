@@ -1,0 +1,156 @@
+"""Where a study lives: an SQLite file, a journal file or PostgreSQL. In each, a dead worker's trial is noticed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sqlite3
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from optuna import Study
+from optuna.exceptions import ExperimentalWarning, StorageInternalError
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage, RetryHeartbeatStaleTrialCallback
+from optuna.storages._heartbeat import BaseHeartbeat
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+
+from mase_hw.diagnostics import Problem, ProblemsError
+
+MAX_RETRY = 3
+SQLITE = (".db", ".sqlite", ".sqlite3")
+JOURNAL = (".journal", ".log", ".jsonl")
+_KINDS = "a file study.db (SQLite), a file study.journal (journal), or postgresql://user@host/database"
+_BEAT = "mase_hw:heartbeat"
+_Callback = Callable[[Study, FrozenTrial], None]
+
+
+class _Sqlite(sqlite3.Connection):
+    """Commits that survive the end of the process, and do not wait for the disk: a trial is a dozen of them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        try:
+            self.execute("PRAGMA journal_mode=WAL")
+            self.execute("PRAGMA synchronous=NORMAL")
+        except sqlite3.DatabaseError:
+            self.close()
+            raise
+
+
+class BeatingJournal(JournalStorage, BaseHeartbeat):
+    """A journal with heartbeats, which Optuna's own has not: the time is kept among the trial's attributes."""
+
+    def __init__(self, path: Path, interval: int, callback: _Callback) -> None:
+        super().__init__(JournalFileBackend(str(path)))
+        self._interval, self._callback = interval, callback
+
+    def record_heartbeat(self, trial_id: int) -> None:
+        self.set_trial_system_attr(trial_id, _BEAT, time.time())
+
+    def _get_stale_trial_ids(self, study_id: int) -> list[int]:
+        running = self.get_all_trials(study_id, deepcopy=False, states=(TrialState.RUNNING,))
+        oldest = time.time() - 2 * self._interval
+        return [trial._trial_id for trial in running if trial.system_attrs.get(_BEAT, oldest) < oldest]
+
+    def get_heartbeat_interval(self) -> int | None:
+        return self._interval
+
+    def get_heartbeat_stale_trial_callback(self) -> _Callback | None:
+        return self._callback
+
+
+def retry_callback() -> _Callback:
+    """Puts a trial whose worker is gone back into the queue, with the same parameters."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        return RetryHeartbeatStaleTrialCallback(max_retry=MAX_RETRY)
+
+
+def open_storage(storage: str | None, out: Path, heartbeat: int = 30) -> tuple[BaseStorage, str]:
+    """The storage that `--storage` names, or the SQLite file in `out`; and how to name it on another command line."""
+    if storage is None:
+        storage = str(out / "study.db")
+    scheme = storage.partition("://")[0] if "://" in storage else ""
+    if scheme in ("", "sqlite"):
+        path = Path(storage.removeprefix("sqlite:///") if scheme else storage)
+        if scheme == "" and path.suffix in JOURNAL:
+            return _journal(path, heartbeat), str(path)
+        if scheme == "sqlite" or path.suffix in SQLITE:
+            return _database(f"sqlite:///{_parent(path)}", storage, heartbeat), storage
+        raise _refused(f"--storage {storage}: the file's ending says neither SQLite nor journal", storage)
+    if scheme.partition("+")[0] not in ("postgresql", "postgres"):
+        raise _refused(f"--storage {storage}: {scheme} is no storage of a search", storage)
+    if importlib.util.find_spec("psycopg") is None:
+        hint = "pip install 'psycopg[binary]'"
+        raise ProblemsError(Problem(f"--storage {_safe(storage)}: PostgreSQL needs the package psycopg", hint=hint))
+    url = "postgresql+psycopg://" + storage.partition("://")[2]
+    return _database(url, storage, heartbeat), _safe(storage)
+
+
+def _parent(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise ProblemsError(Problem(f"--storage {path} is a folder", hint=f"name a file in it: {path / 'study.db'}"))
+    return path
+
+
+def _journal(path: Path, heartbeat: int) -> BaseStorage:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        try:
+            return BeatingJournal(_parent(path), heartbeat, retry_callback())
+        except ValueError as error:  # a line that is no JSON
+            raise ProblemsError(Problem(f"--storage {path} is no journal of a study: {error}", hint=_KINDS)) from None
+
+
+def _database(url: str, named: str, heartbeat: int) -> BaseStorage:
+    arguments: dict[str, Any] = (
+        {"timeout": 60, "factory": _Sqlite} if url.startswith("sqlite") else {"connect_timeout": 10}
+    )
+    last: Exception | None = None
+    for _ in range(5):  # two workers that make the tables of a new database at once trip over each other
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ExperimentalWarning)
+                return RDBStorage(
+                    url,
+                    engine_kwargs={"connect_args": arguments},
+                    heartbeat_interval=heartbeat,
+                    heartbeat_stale_trial_callback=retry_callback(),
+                )
+        except ArgumentError as error:
+            raise _refused(f"--storage {_safe(named)}: {error}", named) from None
+        except (DatabaseError, StorageInternalError) as error:
+            last = error
+            if isinstance(error, OperationalError) and not url.startswith("sqlite"):
+                break  # no such server: asking again at once does not help
+            time.sleep(0.2)
+        except sqlite3.DatabaseError as error:
+            last = error
+            break
+    origin = getattr(last, "orig", None) or last
+    said = " ".join(str(origin).split())
+    raise ProblemsError(Problem(f"--storage {_safe(named)} cannot be opened: {said}", hint=_hint(url)))
+
+
+def _hint(url: str) -> str:
+    if url.startswith("sqlite"):
+        return "is it an SQLite file of another program? name another file"
+    return "does the server run, does the database exist, may this user write to it?"
+
+
+def _safe(storage: str) -> str:
+    """The address without its password."""
+    try:
+        return make_url(storage).render_as_string(hide_password=True) if "://" in storage else storage
+    except ArgumentError:
+        return storage.partition("://")[0] + "://..."
+
+
+def _refused(text: str, storage: str) -> ProblemsError:
+    return ProblemsError(Problem(text.replace(storage, _safe(storage)), hint=_KINDS))

@@ -1,0 +1,81 @@
+"""`evaluate`: loss and accuracy of a classifier on labelled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mase_hw.diagnostics import Problem, ProblemsError
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean cross entropy and share of right labels over `samples` samples."""
+
+    loss: float
+    accuracy: float
+    samples: int
+
+    def better_than(self, other: Score | None) -> bool:
+        """Higher accuracy; at equal accuracy the lower loss."""
+        return other is None or (self.accuracy, -self.loss) > (other.accuracy, -other.loss)
+
+
+def evaluate(
+    model: nn.Module, x: np.ndarray, y: np.ndarray, *, batch_size: int = 1024, num_samples: int | None = None
+) -> Score:
+    """The model in eval mode, on its own device, without gradients; each module's mode is restored after.
+
+    `num_samples` takes the first so many samples only.
+    """
+    count = len(x) if num_samples is None else min(num_samples, len(x))
+    if count == 0:
+        raise ProblemsError(Problem("there are no samples to evaluate on", hint="the split is empty: choose another"))
+    where = device_of(model)
+    loss, right = 0.0, 0
+    with evaluating(model), torch.inference_mode():
+        for start in range(0, count, batch_size):
+            stop = min(start + batch_size, count)
+            labels = torch.from_numpy(y[start:stop]).to(where)
+            logits = check_logits(model(torch.from_numpy(x[start:stop]).to(where)), labels)
+            loss += float(F.cross_entropy(logits.double().cpu(), labels.cpu(), reduction="sum"))
+            right += int((logits.argmax(1) == labels).sum())
+    return Score(loss / count, right / count, count)
+
+
+def check_logits(logits: Tensor, labels: Tensor) -> Tensor:
+    """The model's output if it is one number per class for every label; otherwise a Problem."""
+    hint = "a classifier gives one number per class for each sample: (samples, classes)"
+    if logits.dim() != 2 or len(logits) != len(labels):
+        text = f"the model gives shape {tuple(logits.shape)} for {len(labels)} samples"
+        raise ProblemsError(Problem(text, hint=hint))
+    largest = int(labels.max())
+    if largest >= logits.shape[1]:
+        text = f"the model gives {logits.shape[1]} classes, and the data has the label {largest}"
+        raise ProblemsError(Problem(text, hint="labels count from 0; choose a model with as many outputs as classes"))
+    return logits
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where the model's first parameter or buffer lies."""
+    for tensor in (*model.parameters(), *model.buffers()):
+        return tensor.device
+    return torch.device("cpu")
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Eval mode within the block; afterwards every module has its own mode back, mixed ones too."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training

@@ -1,0 +1,87 @@
+"""From a configuration to what `train`, `test` and `transform` work on: a model with weights, and data that fits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import nn
+
+from mase_hw.config import Config
+from mase_hw.datasets import Dataset, load_dataset
+from mase_hw.diagnostics import Collector, ProblemsError
+from mase_hw.flow import load_weights
+from mase_hw.models import input_shape, load_model
+from mase_hw.training.checkpoint import read_statistics
+from mase_hw.training.fit import check_fit, count_outputs
+
+
+@dataclass(frozen=True)
+class Task:
+    """What there is to work on; `shape` is that of one sample."""
+
+    model: nn.Module
+    dataset: Dataset | None
+    shape: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def data(self) -> Dataset:
+        assert self.dataset is not None
+        return self.dataset
+
+
+def load_task(config: Config, *, fresh: bool = False, needs_data: bool = True) -> Task:
+    """The model and the data that the configuration names, checked against each other.
+
+    Without `load_name` a `fresh` model has torch's own start weights, drawn from the seed; otherwise random ones in
+    every parameter and statistic, as `emit` has them.
+    """
+    with Collector() as found:
+        loaded = found.attempt(lambda: _start(config) if fresh and config.load_name is None else load_weights(config))
+        if config.dataset is None and needs_data:
+            hint = 'add dataset = "digits" to the TOML, or name it on the command line after the model'
+            found.add("dataset is missing", config.where(), hint)
+        dataset = found.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
+    assert loaded is not None
+    model, notes = loaded
+    if dataset is None:
+        return Task(model, None, input_shape(model, None, config.where("model")), notes)
+    fits = check_fit(model, dataset, config.where("dataset"))
+    shape = input_shape(model, dataset, config.where("dataset"))
+    return Task(model, dataset, shape, (*notes, *fits, *_other_statistics(config, dataset)))
+
+
+def load_data(config: Config, model: nn.Module | None) -> Dataset | None:
+    """The data set; one that is generated is made to fit the model."""
+    if config.dataset is None:
+        return None
+    shape, classes = _wants(model)
+    return load_dataset(config.dataset, config.base, config.seed, config.where("dataset"), shape=shape, classes=classes)
+
+
+def _wants(model: nn.Module | None) -> tuple[tuple[int, ...] | None, int | None]:
+    """Sample shape and class count of the model, as far as it tells them without data."""
+    if model is None:
+        return None, None
+    try:
+        shape = input_shape(model)
+        return shape, count_outputs(model, shape)
+    except ProblemsError:  # not told: the data decides, and `check_fit` reports what does not fit
+        return None, None
+
+
+def _start(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
+    model = load_model(config.model, config.base, config.where("model"), seed=config.seed)
+    return model, (f"the weights start at random, from seed {config.seed}",)
+
+
+def _other_statistics(config: Config, dataset: Dataset) -> tuple[str, ...]:
+    """A note when the checkpoint was trained on data that was standardised otherwise."""
+    if config.load_name is None:
+        return ()
+    stored = read_statistics(config.load_name)
+    own = dataset.statistics
+    if stored is None or (own is not None and np.array_equal(stored["mean"].numpy(), own.mean)):
+        return ()
+    return (f"{config.load_name.name} was trained on data standardised with other statistics than {dataset.name}'s",)
