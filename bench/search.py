@@ -39,21 +39,27 @@ accuracy.scale = 1.0
 average_bitwidth.scale = 0.2
 """
 CYCLES = "[search.strategy.hw_runner.interval]\n"
+TRAIN = "[search.strategy.sw_runner.basic_train]\nmax_epochs = 1\n"
 CASES = (
-    ("digits-mlp", "digits", "train", ""),
     ("digits-mlp", "digits", "train", CYCLES),
+    ("digits-mlp", "digits", "train", TRAIN),
     ("jsc-s", "random", "train", ""),
 )
 
 
 def search(model: str, dataset: str, split: str, runners: str, folder: Path) -> Group:
-    """The wall-clock seconds of a search with a study in SQLite, one thread."""
+    """The CPU seconds of a search with a study in SQLite, one thread."""
+    import torch
+
     from mase_hw.config import load_config
     from mase_hw.graph import MaseGraph, deepcopy_mase_graph
+    from mase_hw.search.candidate import Clock
     from mase_hw.search.prepare import prepare
     from mase_hw.search.run import RESULT, Worker, open_study
     from mase_hw.search.storage import open_storage
 
+    torch.set_num_threads(1)
+    Clock.now = time.process_time
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "search.toml"
     text = CONFIG.format(model=model, dataset=dataset, split=split, runners=runners, trials=TRIALS)
@@ -62,24 +68,26 @@ def search(model: str, dataset: str, split: str, runners: str, folder: Path) -> 
     prepared.measure(prepared.space.point(0))  # the first one warms torch up
     storage, named = open_storage(None, folder)
     worker = Worker(prepared, open_study(prepared, storage, "search", named), folder)
-    started = time.perf_counter()
+    started = time.process_time()
     worker.run()
-    whole = time.perf_counter() - started
+    whole = time.process_time() - started
     spent: Counter[str] = Counter()
     for trial in worker.study.get_trials(deepcopy=False):
         spent.update(trial.user_attrs.get(RESULT, {}).get("seconds", {}))
     samples = len(prepared.split()[0])
-    cycles = " and its cycles" if runners else ""
-    group = Group(f"search: {model}, {samples} samples{cycles}, {TRIALS} trials", "all trials", whole, "s")
+    more = {CYCLES: ", cycles", TRAIN: ", an epoch of training"}.get(runners, "")
+    group = Group(f"search: {model}, {samples} samples{more}; {TRIALS} trials", "all trials", whole)
     group.add("evaluating candidates", spent["evaluate"])
+    if spent["train"]:
+        group.add("training candidates", spent["train"])
     group.add("hardware of candidates", spent["hardware"])
-    group.add("making candidates", spent["build"])
+    group.add("making candidates (graphs copied, quantized)", spent["build"])
     group.add("study (Optuna, SQLite)", whole - sum(spent.values()))
     graph = MaseGraph(prepared.model)
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(TRIALS):
         deepcopy_mase_graph(graph)
-    group.add("for comparison: a deep copy for each trial", time.perf_counter() - started)
+    group.add("for comparison: a deep copy for each trial", time.process_time() - started)
     return group
 
 

@@ -20,7 +20,7 @@ from mase_hw.emit import Build, Samples, write_build
 from mase_hw.graph import MaseGraph
 from mase_hw.hardware import Design
 from mase_hw.hardware.layers import Chain
-from mase_hw.hardware.lower import lower
+from mase_hw.hardware.lower import lower, wanted_types
 from mase_hw.models import input_shape, load_model
 from mase_hw.numerics import to_integers
 from mase_hw.numerics.rounding import Integers
@@ -136,8 +136,9 @@ def run_samples(compiled: Compiled, dataset: Dataset) -> Samples:
 def quantize_input(compiled: Compiled, samples: np.ndarray) -> Integers:
     """Samples as the vectors of the input stream, in the stream's order."""
     chain, design = compiled.chain, compiled.design
-    rounding = next(layer.spec.rounding for layer in chain.layers if layer.spec.rounding is not None)
-    flat = to_integers(samples.reshape(len(samples), -1), design.input.fixed, rounding)
+    wanted = wanted_types(chain.layers)[0]
+    assert wanted is not None
+    flat = to_integers(samples.reshape(len(samples), -1), design.input.fixed, wanted.rounding)
     return flat if chain.order is None else flat[:, list(chain.order)]
 
 

@@ -47,6 +47,7 @@ class Job:
     seed: int
     watchdog: int
     drain: int
+    fill: int
 
     @property
     def vectors(self) -> int:
@@ -64,4 +65,5 @@ def load(folder: Path) -> Job:
             )
             for index, spec in enumerate(document["streams"])
         )
-    return Job(streams, tuple(document["patterns"]), document["seed"], document["watchdog"], document["drain"])
+    settings = {key: document[key] for key in ("seed", "watchdog", "drain", "fill")}
+    return Job(streams, tuple(document["patterns"]), **settings)

@@ -18,7 +18,7 @@ Interface = Literal["stream"]
 
 IMPLEMENTATIONS: tuple[Implementation, ...] = ("auto", "unrolled", "folded")
 INTERFACES: tuple[Interface, ...] = ("stream",)
-MAX_FIFO_DEPTH = 1 << 16
+MAX_FIFO_DEPTH = 1 << 10  # the FIFO is read within the cycle, so it lives in LUT RAM
 RESERVED = "mase"  # first word of the library's and the bench's module names
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -49,7 +49,7 @@ class Build:
         with np.load(self.path / "parameters.npz", allow_pickle=False) as arrays:
             return load_design(self.manifest, dict(arrays))
 
-    @property
+    @cached_property
     def samples(self) -> Samples | None:
         path = self.path / "sim" / "samples.npz"
         if not path.exists():

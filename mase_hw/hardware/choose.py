@@ -79,7 +79,16 @@ def _check_target(
 ) -> None:
     """A parallelism that the user fixed may be too small for the interval that the user wants."""
     fixed = [key for key in ("data_in_parallelism", "data_out_parallelism") if getattr(spec, key) is not None]
-    if target is None or not fixed:
+    if target is None:
+        return
+    if spec.data_in_fifo_depth == 1 and 2 * (layer.in_features // choice.data_in_parallelism) > target:
+        found.add(
+            f"hardware.{layer.name}: a FIFO of one beat takes every second cycle, target_interval is {target}",
+            config.where(layer.name, layer.op, "data_in_fifo_depth"),
+            "set data_in_fifo_depth = 2, which takes every cycle",
+            layer.note,
+        )
+    if not fixed:
         return
     in_beats = layer.in_features // choice.data_in_parallelism
     out_beats = layer.out_features // choice.data_out_parallelism

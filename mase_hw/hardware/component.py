@@ -14,7 +14,7 @@ from mase_hw.numerics.rounding import Integers
 
 @dataclass(frozen=True, eq=False)
 class Component(ABC):
-    """Base of all components. A concrete class registers itself under its `kind`, which is also its template's stem."""
+    """Base of all components. A concrete class registers itself under its `kind`."""
 
     kind: ClassVar[str] = ""
     kinds: ClassVar[dict[str, type[Component]]] = {}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+FOREVER = 1 << 62
+
 
 class Control(ABC):
     """Control of a component with one input and one output stream."""
@@ -26,6 +28,14 @@ class Control(ABC):
     def state(self) -> tuple[int, ...]:
         """All registers: two equal states have the same future."""
 
+    def quiet(self, out_ready: bool) -> int:
+        """Cycles, from this one on, that change nothing outside as long as no beat moves: see `skip`."""
+        return FOREVER
+
+    def skip(self, cycles: int, out_ready: bool) -> None:
+        """Lets so many quiet cycles pass at once; most controls stand still in them."""
+        return
+
 
 class PipeControl(Control):
     """`stages` registers with one common enable: they move unless a finished beat waits at the end."""
@@ -43,6 +53,10 @@ class PipeControl(Control):
 
     def state(self) -> tuple[int, ...]:
         return tuple(self.occupied)
+
+    def quiet(self, out_ready: bool) -> int:
+        blocked = self.valid and not out_ready
+        return FOREVER if blocked or not any(self.occupied) else 0
 
 
 class SkidControl(Control):
@@ -157,3 +171,19 @@ class FoldedControl(Control):
 
     def state(self) -> tuple[int, ...]:
         return (*self.fill, self.write, self.read, self.step, *self.finishing)
+
+    def quiet(self, out_ready: bool) -> int:
+        if self.valid and not out_ready:
+            return FOREVER
+        if any(self.finishing):
+            return 0
+        position = self.step % self.in_beats
+        ahead = self.fill[self.read] - position
+        if ahead <= 0:
+            return FOREVER
+        return min(ahead, self.in_beats - 1 - position)  # the last step of an output beat is seen outside
+
+    def skip(self, cycles: int, out_ready: bool) -> None:
+        if out_ready or not self.valid:
+            ahead = self.fill[self.read] - self.step % self.in_beats
+            self.step += min(cycles, max(ahead, 0))

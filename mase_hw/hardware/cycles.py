@@ -13,9 +13,10 @@ from fractions import Fraction
 import numpy as np
 
 from mase_hw.hardware.component import Component
+from mase_hw.hardware.control import FOREVER, Control
 from mase_hw.numerics.rounding import Integers
 
-_MAX_CYCLES = 50_000_000
+_MAX_STEPS = 50_000_000  # cycles in which something moves; a design has far fewer before it repeats itself
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,16 @@ def schedule(chain: Sequence[Component]) -> Schedule:
     given: list[int] = []
     seen: dict[tuple[object, ...], tuple[int, int]] = {}
     ready = [True] * (len(controls) + 1)  # ready[i]: of the stream into component i; the last is the sink's
-    for cycle in range(_MAX_CYCLES):
+    cycle = -1
+    for _ in range(_MAX_STEPS):
+        cycle += 1
         for i in range(len(controls) - 1, -1, -1):
             ready[i] = controls[i].ready(ready[i + 1])
+        if quiet := _quiet(controls, ready):
+            for i, control in enumerate(controls):
+                control.skip(quiet, ready[i + 1])
+            cycle += quiet - 1
+            continue
         valid = True
         if ready[0]:
             taken.append(cycle)
@@ -77,7 +85,18 @@ def schedule(chain: Sequence[Component]) -> Schedule:
                 earlier, at = seen[state]
                 return _repeat(taken, given, in_beats, out_beats, vector - earlier, cycle - at)
             seen[state] = (vector, cycle)
-    raise AssertionError(f"no steady state within {_MAX_CYCLES} cycles")
+    raise AssertionError(f"no steady state within {_MAX_STEPS} steps")
+
+
+def _quiet(controls: Sequence[Control], ready: Sequence[bool]) -> int:
+    """Cycles that can pass at once: no beat moves now, and nothing that anyone can see changes before they are over."""
+    if ready[0]:  # the source always offers a beat
+        return 0
+    if any(control.valid and ready[i + 1] for i, control in enumerate(controls)):
+        return 0
+    cycles = min(control.quiet(ready[i + 1]) for i, control in enumerate(controls))
+    assert cycles < FOREVER, "the design is deadlocked"
+    return cycles
 
 
 def _repeat(taken: list[int], given: list[int], in_beats: int, out_beats: int, period: int, cycles: int) -> Schedule:

@@ -23,14 +23,15 @@ def lower(top: str, chain: Chain, choices: Sequence[Choice]) -> Design:
     x = full_range("data_in_0", chain.features, choices[0].data_in_parallelism, first.fixed)
     components: list[Component] = []
     nodes = []
+    names = {layer.name for layer in chain.layers}
     for k, (layer, choice) in enumerate(zip(chain.layers, choices, strict=True)):
-        made = _layer(layer, choice, x, wanted[k + 1])
+        made = _named(_layer(layer, choice, x, wanted[k + 1]), layer.name, names)
         nodes.append(_node(layer, choice, x, made))
         components += made
         x = components[-1].output if components else x
     if not components:  # every layer does nothing: the design still hands its input on
         components.append(SkidBuffer("pass", (x,), (x.renamed("pass_out"),)))
-    design = Design(top, _legal(components), tuple(nodes))
+    design = Design(top, _legal(components, names), tuple(nodes))
     design.verify()
     return design
 
@@ -56,8 +57,7 @@ def _layer(layer: Layer, choice: Choice, x: Stream, wanted: Result | None) -> li
     spec = layer.spec
     if spec.rounding is not None and spec.data_out is not None:
         wanted = Result(spec.data_out, spec.rounding)
-    if _does_nothing(layer, x, wanted):
-        return []
+    nothing = _does_nothing(layer, x, wanted)
     made: list[Component] = []
 
     def add(components: Sequence[Component]) -> Stream:
@@ -98,7 +98,7 @@ def _layer(layer: Layer, choice: Choice, x: Stream, wanted: Result | None) -> li
         assert spec.bias is not None
         scale, shift = layer.integers["scale"], layer.integers["shift"]
         x = add([batch_norm1d(layer.name, x, scale, shift, spec.weight, spec.bias, wanted)])
-    else:
+    elif not nothing:
         assert layer.op == "relu", layer.op
         x = add([relu(layer.name, x, wanted or _kept(x))])
     add(adapters(f"{layer.name}_out", x, choice.data_out_parallelism))
@@ -116,14 +116,33 @@ def _does_nothing(layer: Layer, x: Stream, wanted: Result | None) -> bool:
     return layer.spec.data_in is None or layer.spec.data_in == x.fixed
 
 
-def _legal(components: Sequence[Component]) -> tuple[Component, ...]:
+def _named(made: Sequence[Component], layer: str, names: set[str]) -> list[Component]:
+    """The components with names that no layer and no other component has; only the layer's own is called as it is."""
+    renamed: list[Component] = []
+    for component in made:
+        name = component.name if component.name == layer else _free(component.name, names)
+        x = renamed[-1].output if renamed else component.input
+        y = component.output if name == component.name else component.output.renamed(f"{name}_out")
+        renamed.append(replace(component, name=name, inputs=(x,), outputs=(y,)))
+    return renamed
+
+
+def _free(name: str, names: set[str]) -> str:
+    """`name`, or with as many underscores as it takes, and from now on taken."""
+    while name in names:
+        name += "_"
+    names.add(name)
+    return name
+
+
+def _legal(components: Sequence[Component], names: set[str]) -> tuple[Component, ...]:
     """Skid buffers where a ready would run through two components; the last stream named `data_out_0`."""
     legal: list[Component] = []
     for component in components:
         if legal:
             before = legal[-1]
             if not before.registered_ready and not component.registered_ready:
-                name = f"{component.name}_skid"
+                name = _free(f"{component.name}_skid", names)
                 legal.append(SkidBuffer(name, (before.output,), (before.output.renamed(f"{name}_out"),)))
             component = replace(component, inputs=(legal[-1].output,))
         legal.append(component)
@@ -138,8 +157,8 @@ def _node(layer: Layer, choice: Choice, x: Stream, made: Sequence[Component]) ->
         layer.name,
         layer.op,
         choice.implementation if main is not None else "none",
-        choice.data_in_parallelism if main is not None else x.lanes,
-        choice.data_out_parallelism if main is not None else x.lanes,
+        choice.data_in_parallelism,
+        choice.data_out_parallelism,
         main.input.fixed if main is not None else x.fixed,
         layer.spec.weight if layer.integers else None,
         layer.spec.bias if "bias" in layer.integers or "shift" in layer.integers else None,

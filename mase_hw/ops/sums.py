@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -69,7 +69,16 @@ def sum_tree(x: Stream, matrix: Integers, constant: Integers) -> list[list[Sum]]
                 ends.append((lo, hi))
         groups.append(level)
         bounds.append(ends)
-    return groups
+    return _trimmed(groups)
+
+
+def _trimmed(levels: list[list[Sum]]) -> list[list[Sum]]:
+    """No sum wider than the one that reads it: where wide partial sums cancel, their upper bits do not matter."""
+    trimmed = [levels[-1]]
+    for level in levels[-2::-1]:
+        reader = {term.index: total.width for total in trimmed[0] for term in total.terms}
+        trimmed.insert(0, [replace(total, width=min(total.width, reader[n])) for n, total in enumerate(level)])
+    return trimmed
 
 
 def unused_inputs(x: Stream, level: list[Sum]) -> list[int]:

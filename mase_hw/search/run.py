@@ -27,10 +27,11 @@ from mase_hw.search.metrics import Measured, directions, judge
 from mase_hw.search.prepare import Prepared
 from mase_hw.search.sampler import HISTORY, SURPLUS, Ranks, make_sampler
 from mase_hw.search.space import Sample
-from mase_hw.search.storage import retry_callback
+from mase_hw.search.storage import at_once, retry_callback
 
 CONFIG_KEY = "mase_hw:config"
 RESULT = "mase_hw:result"  # one attribute holds all that is known of a trial: one write
+_IN_VAIN = 100  # surplus trials in a row, none finished meanwhile: workers that race for the last one make a few
 _WAIT = 0.2  # seconds between two looks at what other workers do
 
 
@@ -104,8 +105,14 @@ class Worker:
         finally:  # an error in one thread, or Ctrl-C, ends the others after the trials that they are at
             self._stop.set()
 
+    @property
+    def _sampler(self) -> Ranks:
+        assert isinstance(self.study.sampler, Ranks)
+        return self.study.sampler
+
     def count(self) -> Count:
         trials = self.study.get_trials(deepcopy=False)
+        self._sampler.saw(trials)
         retried = {number for trial in trials for number in trial.system_attrs.get(HISTORY, [])}
         kept = [trial for trial in trials if SURPLUS not in trial.user_attrs]
         states = [trial.state for trial in kept]
@@ -115,25 +122,28 @@ class Worker:
 
     def _work(self, deadline: float) -> None:
         total = self.prepared.total
+        done = begun = 0
         while not self._stop.is_set() and time.monotonic() < deadline:
             count = self.count()
             self._report(count)
             if count.done >= total:
                 return
+            done, begun = count.done, 0 if count.done > done else begun + 1
             if count.waiting or count.done + count.running < total:
+                assert begun <= _IN_VAIN, f"{begun} trials were begun, and none of the {total} is finished by them"
                 self.study.optimize(self._objective, n_trials=1)
             else:  # others are at the last trials: should one of them die, its trial is ours
+                begun = 0
                 time.sleep(_WAIT)
                 self._collect_dead()
 
     def _objective(self, trial: Trial) -> float | tuple[float, ...]:
         self._mine.add(trial.number)
-        sampler = self.study.sampler
-        assert isinstance(sampler, Ranks)
-        if sampler.rank(trial.number) >= self.prepared.total:
+        if self._sampler.rank(trial.number) >= self.prepared.total:
             trial.set_user_attr(SURPLUS, True)
             raise TrialPruned("another worker began the last trial")
-        sample = self.prepared.space.sample(lambda name, choices: trial.suggest_categorical(name, choices))
+        with at_once(trial.storage):
+            sample = self.prepared.space.sample(lambda name, choices: trial.suggest_categorical(name, choices))
         named: dict[str, Any] = {node: {"config": config} for node, config in sample.items()}
         result: dict[str, Any] = {"sampled_config": {**named, "by": "name", "accelerator": self.prepared.accelerator}}
         try:
@@ -168,8 +178,9 @@ class Worker:
 
     def _known(self, trial: Trial) -> FrozenTrial | None:
         """An earlier trial of the same point: measuring is deterministic."""
-        params, trials = trial.params, self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        return next((other for other in trials if other.params == params), None)
+        params, trials = trial.params, self._sampler.seen()
+        same = (other for other in trials if other.state == TrialState.COMPLETE and other.params == params)
+        return next(same, None)
 
     def _collect_dead(self) -> None:
         """Puts trials of dead workers back into the queue: those whose heart stopped, and those that never had one."""

@@ -22,24 +22,36 @@ RETRIED = "failed_trial"  # Optuna's mark on the retry of a trial whose worker d
 HISTORY = "retry_history"
 
 
-def rank_of(study: Study, trial: FrozenTrial) -> int:
+def rank_of(trials: Sequence[FrozenTrial], trial: FrozenTrial) -> int:
     """The trial's place among those that are neither retries nor surplus; a retry has that of its first attempt."""
     number = trial.system_attrs.get(RETRIED, trial.number)
-    earlier = (other for other in study.get_trials(deepcopy=False) if other.number < number)
+    earlier = (other for other in trials if other.number < number)
     return sum(RETRIED not in other.system_attrs and SURPLUS not in other.user_attrs for other in earlier)
 
 
 class Ranks(BaseSampler):
-    """Knows the rank of every trial that was begun here."""
+    """Knows the rank of every trial that was begun here, and the trials that there were then."""
 
     def __init__(self) -> None:
         self._ranks: dict[int, int] = {}
+        self._seen = threading.local()
 
     def rank(self, number: int) -> int:
         return self._ranks[number]
 
+    def saw(self, trials: Sequence[FrozenTrial]) -> None:
+        """This thread has just read the study: its next trial need not do so again."""
+        self._seen.trials = trials
+
+    def seen(self) -> Sequence[FrozenTrial]:
+        """The trials at the time when this thread began its last one."""
+        trials: Sequence[FrozenTrial] = self._seen.trials
+        return trials
+
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        self._ranks[trial.number] = rank_of(study, trial)
+        if len(getattr(self._seen, "trials", ())) < trial.number:  # another worker began one in between
+            self.saw(study.get_trials(deepcopy=False))
+        self._ranks[trial.number] = rank_of(self.seen(), trial)
 
 
 class RankedSampler(Ranks):

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import importlib.util
 import sqlite3
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from optuna import Study
+from optuna.distributions import BaseDistribution, distribution_to_json
 from optuna.exceptions import ExperimentalWarning, StorageInternalError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage, RetryHeartbeatStaleTrialCallback
 from optuna.storages._heartbeat import BaseHeartbeat
+from optuna.storages._rdb import models
+from optuna.storages._rdb.storage import _create_scoped_session
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
-from sqlalchemy import make_url
+from sqlalchemy import insert, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from mase_hw.diagnostics import Problem, ProblemsError
@@ -40,6 +45,48 @@ class _Sqlite(sqlite3.Connection):
         except sqlite3.DatabaseError:
             self.close()
             raise
+
+
+class Database(RDBStorage):
+    """Writes all that is chosen for a trial at once: Optuna's own way is a transaction for each parameter."""
+
+    def __init__(self, url: str, **more: Any) -> None:
+        super().__init__(url, **more)
+        self._kept = threading.local()
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What this thread sets in the block is in the database after it."""
+        self._kept.rows = []
+        try:
+            yield
+            self._write(self._kept.rows)
+        finally:
+            del self._kept.rows
+
+    def _set_trial_param(self, trial_id: int, name: str, value: float, kind: BaseDistribution, *more: Any) -> None:
+        rows = getattr(self._kept, "rows", None)
+        if rows is None:
+            super()._set_trial_param(trial_id, name, value, kind, *more)
+        else:
+            rows.append((trial_id, name, value, kind))
+
+    def _write(self, rows: list[tuple[int, str, float, BaseDistribution]]) -> None:
+        # That a name always has the same choices needs no look at other trials: `open_study` compares the searches.
+        with _create_scoped_session(self.scoped_session) as session:
+            for trial_id in {row[0] for row in rows}:
+                trial = models.TrialModel.find_or_raise_by_id(trial_id, session)
+                self.check_trial_is_updatable(trial_id, trial.state)
+            names = ("trial_id", "param_name", "param_value", "distribution_json")
+            made = [(trial_id, name, value, distribution_to_json(kind)) for trial_id, name, value, kind in rows]
+            if made:
+                session.execute(insert(models.TrialParamModel), [dict(zip(names, row, strict=True)) for row in made])
+
+
+def at_once(storage: BaseStorage) -> AbstractContextManager[None]:
+    """Around the choices of one trial."""
+    backend = getattr(storage, "_backend", None)  # Optuna wraps a database in a cache
+    return backend.at_once() if isinstance(backend, Database) else nullcontext()
 
 
 class BeatingJournal(JournalStorage, BaseHeartbeat):
@@ -117,7 +164,7 @@ def _database(url: str, named: str, heartbeat: int) -> BaseStorage:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ExperimentalWarning)
-                return RDBStorage(
+                return Database(
                     url,
                     engine_kwargs={"connect_args": arguments},
                     heartbeat_interval=heartbeat,

@@ -66,7 +66,8 @@ class Job:
     patterns: tuple[Pattern, ...] = PATTERNS
     seed: int = 0
     watchdog: int = 10_000
-    drain: int = 64
+    drain: int = 64  # cycles to go on after the last beat, to see beats that nobody asked for
+    fill: int = 64  # cycles in which the design fills up when its output is blocked
     waves: Path | None = field(default=None)
 
 
@@ -164,6 +165,7 @@ def _write_job(job: Job, work: Path) -> None:
         "seed": job.seed,
         "watchdog": job.watchdog,
         "drain": job.drain,
+        "fill": job.fill,
     }
     arrays: dict[str, Integers] = {}
     for index, s in enumerate(job.streams):

@@ -102,6 +102,8 @@ def make_job(design: Design, files: tuple[Path, ...], vectors: Stimulus, request
         patterns=request.patterns,
         seed=request.seed,
         watchdog=1000 + 16 * slowest,  # stalls stretch a component's own time, by far less than this
+        drain=64 + 2 * slowest,
+        fill=64 + min(2 * slowest, 4096),
         waves=waves,
     )
 

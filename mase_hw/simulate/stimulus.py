@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase_hw.hardware import Design
+from mase_hw.hardware.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 
 
@@ -23,13 +24,14 @@ def stimulus(design: Design, vectors: int, seed: int, samples: Integers | None =
     lo, hi = design.input.bounds
     rng = np.random.default_rng(seed)
     zero = np.clip(0, lo, hi)
+    first = next((component for component in design.components if not isinstance(component, Plumbing)), None)
     eye = np.eye(len(lo), dtype=bool)
     groups = {
         "data set": samples,
         "all smallest": lo[None],
         "all largest": hi[None],
         "one hot": np.concatenate([np.where(eye, hi, zero), np.where(eye, lo, zero)]),
-        "accumulator extremes": design.components[0].extremes(),
+        "accumulator extremes": first.extremes() if first is not None else None,
         "random": rng.integers(lo, hi, (vectors, len(lo)), endpoint=True),
     }
     present = {label: rows for label, rows in groups.items() if rows is not None and len(rows)}

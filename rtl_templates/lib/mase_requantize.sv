@@ -43,7 +43,7 @@ module mase_requantize #(
       assign unused_rest = ^wide[Down-1:0];
     end
   end else if (Shift < 0) begin : gen_up
-    assign value = {WideWidth'(n_i), Up'(0)};
+    assign value = {WideWidth'(n_i), {Up{1'b0}}};
   end else begin : gen_same
     assign value = ValueWidth'(n_i);
   end

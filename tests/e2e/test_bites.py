@@ -70,6 +70,20 @@ MUTANTS = {
         "fill_q[read_half_q] <= fill_q[read_half_q]",
         "(seq_blocks_2)",
     ),
+    "valid that waits for ready": Mutant(
+        "toy_seq_blocks_8.sv",
+        r"data_out_0_valid = valid_q\[\d+\]",
+        r"\g<0> && data_out_0_ready",
+        "hang",
+        "seq_blocks_8",
+    ),
+    "no reset in a cast": Mutant("mase_cast.sv", r"if \(rst\) valid_q <= 1'b0;\s+else if", "if", "(seq_blocks_"),
+    "no reset of the double buffer": Mutant(
+        "toy_seq_blocks_2.sv", r"write_half_q <= 1'b0;", "", "(seq_blocks_2)", "seq_blocks_2"
+    ),
+    "no reset of a finished beat": Mutant(
+        "toy_seq_blocks_2.sv", r"valid_q  <= 1'b0;", "", "(seq_blocks_2)", "seq_blocks_2"
+    ),
     "one cycle too many": Mutant(
         "toy_seq_blocks_2.sv",
         r"issue = enable &&",

@@ -76,7 +76,12 @@ def search(folder: Path, *more: str) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str], expected: int = 0) -> tuple[str, str]:
-    out, err = process.communicate(timeout=240)
+    try:
+        out, err = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"the search does not end\n{out}\n{err}") from None
     assert process.returncode == expected, err
     return out, err
 

@@ -99,7 +99,7 @@ def write(
         seeds=seeds,
         runners=runners,
         sampler=sampler,
-        setup=setup,
+        setup=setup if "timeout" in setup else f"{setup}timeout = 60\n",  # a search that never ends fails
         metrics=metrics,
     )
     path.write_text(text, encoding="utf-8")
