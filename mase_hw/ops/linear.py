@@ -13,9 +13,7 @@ from mase_hw.numerics import Fixed, signed_width
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align, matrix_bounds, matrix_extremes
 from mase_hw.ops.result import Finish, Result, finish
-from mase_hw.ops.sums import sum_levels, sum_tree, unused_inputs
-
-FOLDED_STAGES = 4  # read, multiply, accumulate, requantize
+from mase_hw.ops.sums import TERMS, level_sizes, sum_levels, sum_tree, unused_inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +69,20 @@ class LinearFolded(Linear):
     registered_ready = True
 
     @property
+    def stages(self) -> int:
+        """Read, sum the products of a step level by level, accumulate, requantize."""
+        return 3 + len(level_sizes(self.input.lanes))
+
+    @property
     def interval(self) -> int:
         return self.input.beats * self.output.beats
 
     @property
     def latency(self) -> int:
-        return self.input.beats + FOLDED_STAGES
+        return self.input.beats + self.stages
 
     def control(self) -> Control:
-        return FoldedControl(self.input.beats, self.output.beats, FOLDED_STAGES)
+        return FoldedControl(self.input.beats, self.output.beats, self.stages)
 
     def instance(self) -> Instance:
         x, y = self.input, self.output
@@ -91,6 +94,8 @@ class LinearFolded(Linear):
             "biases": self.bias.reshape(y.beats, y.lanes).tolist(),
             "bias_width": signed_width(int(self.bias.min()), int(self.bias.max())),
             "dot_width": self._dot_width(tiles),
+            "sizes": level_sizes(self.input.lanes),
+            "terms": TERMS,
             "product_shift": self.product_shift,
             "step": self.step,
             "acc_width": self.step.width,

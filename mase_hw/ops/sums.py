@@ -32,14 +32,17 @@ class Sum:
     width: int
 
 
+def level_sizes(terms: int) -> list[int]:
+    """How many sums each register level holds until one is left, TERMS of the level before in each."""
+    sizes = [-(-max(1, terms) // TERMS)]
+    while sizes[-1] > 1:
+        sizes.append(-(-sizes[-1] // TERMS))
+    return sizes
+
+
 def sum_levels(matrix: Integers) -> int:
     """Register levels from the products to the finished sums."""
-    most = max(1, int(np.count_nonzero(matrix, axis=1).max()))
-    levels = 1
-    while most > TERMS:
-        most = -(-most // TERMS)
-        levels += 1
-    return levels
+    return len(level_sizes(int(np.count_nonzero(matrix, axis=1).max())))
 
 
 def sum_tree(x: Stream, matrix: Integers, constant: Integers) -> list[list[Sum]]:

@@ -113,6 +113,8 @@ CORNERS = {
     "folded, all at once": Case("linear", (6, 4), F8, implementation="folded", parallelism=(6, 4)),
     "folded, one output beat": Case("linear", (8, 4), F8, implementation="folded", parallelism=(2, 4)),
     "folded, one input beat": Case("linear", (4, 8), F8, implementation="folded", parallelism=(4, 2)),
+    "folded, two levels of sums": Case("linear", (18, 4), F8, implementation="folded", parallelism=(9, 2)),
+    "folded, three levels of sums": Case("linear", (70, 2), F8, implementation="folded", parallelism=(70, 1)),
     "folded, no bias, exact": Case("linear", (6, 6), F8, bias=None, data_out=None, implementation="folded"),
     "folded, floor": Case("linear", (12, 6), F8, rounding=Rounding.FLOOR, implementation="folded", parallelism=(4, 3)),
     "folded, unsigned both ends": Case(
