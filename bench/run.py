@@ -1,4 +1,4 @@
-"""`make bench`: timings of `emit` and `sim`, each as a ratio to something measured in the same run."""
+"""`make bench`: timings of `emit`, `sim` and `search`, each as a ratio to something measured in the same run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from measure import Group
 from rich.console import Console
 from rich.table import Table
 
-PARTS = ("emit", "sim")
+PARTS = ("emit", "sim", "search")
 
 
 @click.command()
-@click.option("--only", type=click.Choice(PARTS), help="One half.  [default: both]")
+@click.option("--only", type=click.Choice(PARTS), help="One part.  [default: all]")
 @click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Also write every row to FILE.")
 def command(only: str | None, file: Path | None) -> None:
     """Measure and print. The figures depend on the machine; the ratios much less. Nothing passes or fails here.
@@ -43,11 +43,15 @@ def command(only: str | None, file: Path | None) -> None:
 
 
 def _measure(part: str, folder: Path) -> list[Group]:
-    # Each half imports what it measures, so that start-up is measured before torch is loaded.
+    # Each part imports what it measures, so that start-up is measured before torch is loaded.
     if part == "emit":
         import emitting
 
         return emitting.groups(folder)
+    if part == "search":
+        import search
+
+        return search.groups(folder)
     import simulating
 
     return simulating.groups(folder)

@@ -11,17 +11,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from mase_hw.checkpoints import load_checkpoint, random_parameters
 from mase_hw.config import Config
 from mase_hw.config.hardware import identifier_from, why_no_identifier
-from mase_hw.datasets import Dataset, load_dataset
+from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.emit import Build, Samples, write_build
 from mase_hw.graph import MaseGraph
 from mase_hw.hardware import Design
 from mase_hw.hardware.layers import Chain
 from mase_hw.hardware.lower import lower, wanted_types
-from mase_hw.models import input_shape, load_model
+from mase_hw.loading import load_data, load_weights
+from mase_hw.models import input_shape
 from mase_hw.numerics import to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.passes import (
@@ -50,8 +50,8 @@ class Compiled:
 def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
     """Everything from the TOML to the build folder `out`, and notes for the user."""
     with Collector() as found:
-        dataset = found.attempt(lambda: _load_dataset(config))
         loaded = found.attempt(lambda: load_weights(config))
+        dataset = found.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
     assert loaded is not None
     model, notes = loaded
     compiled = compile_model(
@@ -91,21 +91,6 @@ def compile_model(
     hardware_args = {**(hardware or {}), "target_interval": target_interval}
     graph, info = add_hardware_metadata_analysis_pass(graph, hardware_args)
     return Compiled(model, graph, info["chain"], lower(top, info["chain"], info["choices"]))
-
-
-def _load_dataset(config: Config) -> Dataset | None:
-    if config.dataset is None:
-        return None
-    return load_dataset(config.dataset, config.base, config.seed, config.where("dataset"))
-
-
-def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
-    """The model with its checkpoint's weights, or with seeded random ones and a line that says so."""
-    model = load_model(config.model, config.base, config.where("model")).eval()
-    if config.load_name is None:
-        random_parameters(model, config.seed)
-        return model, (f"no load_name in {config.path.name}: the weights are random, from seed {config.seed}",)
-    return model, load_checkpoint(model, config.load_name, config.load_type, config.where("load_name"))
 
 
 def with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("support")
+
+# A shell starts what runs in its background with Ctrl-C ignored, and children inherit that. The tests that interrupt a
+# command must not depend on how they were started.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -29,12 +29,12 @@ class _Override:
 _PLACES = (
     _Override(("--model",), "model", str, 'A name such as jsc-tiny, or "file.py:Class"; the same as MODEL.'),
     _Override(("--dataset",), "dataset", str, 'A name such as jsc, or "file.py:function"; the same as DATASET.'),
-    _Override(("--task",), "task", str, "cls (classification)."),
-    _Override(("--project",), "project", str, "Names the folder under mase_output.  [default: model_..._dataset]"),
+    _Override(("--task",), "task", str, "cls (classification) is the one there is."),
+    _Override(("--project",), "project", str, "Names the folder under mase_output.  [default: MODEL_TASK_DATASET]"),
     _Override(("--project-dir",), "project_dir", str, "Where projects are kept.  [default: mase_output]"),
-    _Override(("--load", "--load-name"), "load_name", str, "The checkpoint to start from."),
+    _Override(("--load", "--load-name"), "load_name", str, "The checkpoint to take the weights from."),
     _Override(("--load-type",), "load_type", str, "auto, pt, pl or safetensors.  [default: auto]"),
-    _Override(("--seed",), "seed", int, "Of weights, order and random data.  [default: 0]"),
+    _Override(("--seed",), "seed", int, "Of start weights, of the samples' order and of random data.  [default: 0]"),
     _Override(("--accelerator",), "accelerator", str, f"{', '.join(ACCELERATORS)}; falls back to the CPU."),
     _Override(("--cpu", "--num-workers"), "cpu", int, "Data-loader workers. Data lies in memory, so 0 is as fast."),
 )
@@ -44,10 +44,19 @@ _TRAINING = (
     _Override(("--batch-size",), "batch_size", int, "Samples per batch.  [default: 128]"),
     _Override(("--learning-rate",), "learning_rate", float, "At the start.  [default: 0.001]"),
     _Override(("--weight-decay",), "weight_decay", float, "Pull of the weights to zero.  [default: 0]"),
-    _Override(("--optimizer", "--training-optimizer"), "training_optimizer", str, f"{', '.join(OPTIMIZERS)}."),
+    _Override(
+        ("--optimizer", "--training-optimizer"), "training_optimizer", str, f"{', '.join(OPTIMIZERS)}.  [default: adam]"
+    ),
     _Override(("--lr-schedule",), "lr_schedule", str, f"{', '.join(LR_SCHEDULES)}.  [default: cosine]"),
-    _Override(("--accumulate-grad-batches",), "accumulate_grad_batches", int, "Batches per optimizer step."),
-    _Override(("--log-every-n-steps",), "log_every_n_steps", int, "Of TensorBoard's scalars.  [default: 50]"),
+    _Override(
+        ("--accumulate-grad-batches",), "accumulate_grad_batches", int, "Batches per optimizer step.  [default: 1]"
+    ),
+    _Override(
+        ("--log-every-n-steps",),
+        "log_every_n_steps",
+        int,
+        "Steps between two entries in TensorBoard's logs.  [default: 50]",
+    ),
 )
 
 

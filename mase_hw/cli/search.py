@@ -29,7 +29,13 @@ _ROWS = 20
 @click.option("--storage", help="Where the study lives: FILE.db, FILE.journal, or postgresql://user@host/database.")
 @click.option("--study-name", help="Workers that give the same name share a study.  [default: the project]")
 @click.option("--n-trials", type=click.IntRange(1), help="In place of [search.strategy.setup] n_trials.")
-@click.option("--heartbeat", default=30, show_default=True, type=click.IntRange(1), help="Seconds; see below.")
+@click.option(
+    "--heartbeat",
+    default=30,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Seconds between two signs of life of a worker.",
+)
 @click.option("--emit-best", is_flag=True, help="Write best.toml, and the winner's RTL to build/<project>-best.")
 @click.option("--trial", type=click.IntRange(0), help="With --emit-best: this trial instead of the winner.")
 def command(
@@ -46,6 +52,12 @@ def command(
 ) -> None:
     """Try out what [search] of a TOML offers and keep the best.
 
+    \b
+    mase_output/<project>/software/search gets
+      best.json                the best trial; with several objectives, those that none beats in all of them
+      pareto.png, pareto.html  every trial, the best ones marked
+      study.db                 the study itself, where no --storage is given
+
     The same command goes on with a search that was interrupted. Given the same --storage and --study-name on other
     machines, or in other terminals, it makes more workers for one study. A worker that says nothing for two heartbeats
     is dead: another one takes over its trial.
@@ -59,7 +71,9 @@ def command(
     if trial is not None and not emit_best:
         raise click.UsageError("--trial goes with --emit-best")
     chosen = load_options(model_name, dataset_name, config_path, given)
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(
+        width=None if sys.stdout.isatty() else 120, markup=False, highlight=False
+    )  # [search] is no markup
     with Console(stderr=True).status("preparing"):
         from mase_hw.search.prepare import prepare  # loads torch
         from mase_hw.search.run import Worker, open_study
@@ -69,9 +83,9 @@ def command(
         out = chosen.config.output / "search"
         opened, named = open_storage(storage, out, heartbeat)
         study = open_study(prepared, opened, study_name or chosen.config.project, named)
-        worker = Worker(prepared, study, out, heartbeat)
+        worker = Worker(prepared, study, out)
     for note in prepared.notes:
-        console.print(f"note: {note}", highlight=False)
+        console.print(f"note: {note}")
     whole = _run(worker, prepared)
     best = _report(console, worker, prepared, out)
     again = _again(chosen, storage, study_name, n_trials)
@@ -83,7 +97,7 @@ def command(
     if emit_best:
         _emit(console, prepared, best, trial, worker, out)
     elif best:
-        console.print(f"next: {again} --emit-best", highlight=False, soft_wrap=True)
+        console.print(f"next: {_next(prepared, best, again)}", soft_wrap=True)
 
 
 def _run(worker: Worker, prepared: Prepared) -> bool:
@@ -115,15 +129,15 @@ def _report(console: Console, worker: Worker, prepared: Prepared, out: Path) -> 
         console.print(_table(best))
     elif done:
         bounds = [metric.name for metric in prepared.search.metrics if metric.at_least is not None or metric.at_most]
-        console.print(f"none of {len(done)} trials keeps the bounds on {', '.join(bounds)}", highlight=False)
+        console.print(f"none of {len(done)} trials keeps the bounds on {', '.join(bounds)}")
     else:
-        console.print("no trial is finished yet", highlight=False)
+        console.print("no trial is finished yet")
     results = [result_of(trial) for trial in worker.study.get_trials(deepcopy=False)]
     impossible = [result["problem"] for result in results if "problem" in result]
     if impossible:
         first = impossible[0].splitlines()[0]
-        console.print(f"{len(impossible)} samples could not be measured; the first: {first}", highlight=False)
-    console.print(f"written: {', '.join(map(str, files))}", highlight=False, soft_wrap=True)
+        console.print(f"{len(impossible)} samples could not be measured; the first: {first}")
+    console.print(f"written: {out}: {', '.join(file.name for file in files)}", soft_wrap=True)
     return best
 
 
@@ -141,6 +155,17 @@ def _table(best: list[FrozenTrial]) -> Table:
     return table
 
 
+def _next(prepared: Prepared, best: list[FrozenTrial], again: str) -> str:
+    from mase_hw.search.best import sample_of
+    from mase_hw.search.results import winner
+    from mase_hw.search.space import quantizes
+
+    trial = winner(best, prepared.search)
+    if trial is None or quantizes(sample_of(trial)):
+        return f"{again} --emit-best"
+    return f"quantizers for RTL: trial {trial.number} is all floats; [search.search_space.seed] can offer integer"
+
+
 def _emit(
     console: Console, prepared: Prepared, best: list[FrozenTrial], number: int | None, worker: Worker, out: Path
 ) -> None:
@@ -156,13 +181,13 @@ def _emit(
         raise ProblemsError(Problem(what, hint="run more trials, or loosen the bounds on the metrics"))
     with Console(stderr=True).status("emitting the winner"):
         path = write_winner(prepared, trial, out)
-        console.print(f"trial {trial.number} as a configuration: {path}", highlight=False)
+        console.print(f"trial {trial.number} as a configuration: {path}")
         build, notes = emit_winner(path)
     for note in notes:
-        console.print(f"note: {note}", highlight=False)
+        console.print(f"note: {note}")
     interval, latency = build.manifest["interval"], build.manifest["latency"]
-    console.print(f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)", highlight=False)
-    console.print(f"written: {build.path}   next: mase-hw sim {build.path}", highlight=False)
+    console.print(f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)")
+    console.print(f"written: {build.path}   next: mase-hw sim {build.path}")
 
 
 def _again(chosen: Chosen, storage: str | None, study_name: str | None, n_trials: int | None) -> str:

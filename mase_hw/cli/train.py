@@ -20,12 +20,10 @@ def command(
 ) -> None:
     """Train MODEL on DATASET, or what a TOML names.
 
-    \b
     After each epoch the run is stored in mase_output/<project>/software/training_ckpts: last.ckpt, and best.ckpt when
     the validation accuracy is the best so far. Ctrl-C loses no finished epoch; --resume goes on as if nothing had
     happened. TensorBoard logs are beside, in software/tensorboard.
 
-    \b
     With quantizers in the TOML ([passes.quantize]) the network is trained through them, from --load or load_name where
     given. The checkpoint then holds float weights that quantize well: `mase-hw emit` takes it as load_name.
 

@@ -31,7 +31,7 @@ def command(model_name: str | None, dataset_name: str | None, config_path: Path 
     console = Console(soft_wrap=True, highlight=False, markup=False)
     with Console(stderr=True).status("loading"):
         from mase_hw.training.task import load_task  # loads torch
-        from mase_hw.training.transform import save_transformed, show_changes, transform
+        from mase_hw.training.transform import not_ready, save_transformed, show_changes, transform
 
         task = load_task(chosen.config, needs_data=False)
     for note in task.notes:
@@ -43,4 +43,8 @@ def command(model_name: str | None, dataset_name: str | None, config_path: Path 
     for name, score in done.scores.items():
         console.print(f"{name:<11} loss {score.loss:.4f}  accuracy {score.accuracy:.2%}  on {score.samples} samples")
     toml = save_transformed(chosen.config, task, done)
-    console.print(f"written: {toml.parent}   next: mase-hw emit {toml}")
+    refusal = not_ready(done)
+    console.print(
+        f"written: {toml.parent}   "
+        + (f"not ready for mase-hw emit: {refusal}" if refusal else f"next: mase-hw emit {toml}")
+    )

@@ -12,7 +12,7 @@ from mase_hw.config.entries import PerNode, parse_entries
 from mase_hw.config.places import Places
 from mase_hw.config.table import Table, nearest
 from mase_hw.config.training import OPTIMIZERS
-from mase_hw.diagnostics import Collector
+from mase_hw.diagnostics import Collector, Problem, ProblemsError
 
 Direction = Literal["minimize", "maximize"]
 Sampler = Literal["tpe", "random", "nsgaii", "brute"]
@@ -99,12 +99,15 @@ class SearchConfig:
         return tuple(metric for metric in self.metrics if metric.objective)
 
 
+MISSING = "[search] is missing: it says what to choose from and how to measure it"
+
+
 def parse_search(mapping: Mapping[str, Any], found: Collector, places: Places | None = None) -> SearchConfig:
     """Reads [search]; what is wrong is added to `found`, and the values returned then are of no use."""
     top = Table(mapping, ("search",), found, places)
     if not mapping:
-        hint = "add [search.search_space] and [search.strategy]"
-        found.add("search: the table is missing", places.of("search") if places else None, hint)
+        hint = "give a TOML that has [search.search_space] and [search.strategy]: mase-hw search --config FILE"
+        raise ProblemsError(Problem(MISSING, places.of("search") if places else None, hint))
     top.only(["search_space", "strategy"])
     strategy = _inner(top, "strategy")
     strategy.only(["name", "eval_mode", "sw_runner", "hw_runner", "setup", "metrics"])

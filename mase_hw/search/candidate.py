@@ -28,7 +28,7 @@ from mase_hw.passes import (
     redefine_vgg_transform_pass,
     remove_identity_transform_pass,
 )
-from mase_hw.search.space import Sample, quantize_args, redefine_args
+from mase_hw.search.space import Sample, quantize_args, quantizes, redefine_args
 from mase_hw.training.quantized import quantized_network
 from mase_hw.training.train import train
 
@@ -109,9 +109,8 @@ class Workshop:
 
     def _train(self, model: nn.Module, sample: Sample, settings: ShortTraining) -> None:
         """Through the sample's quantizers, on the model's own parameters."""
-        quantize = quantize_args(sample)
-        config = replace(self.config, raw={"passes": {"quantize": quantize}})
-        through = quantized_network(config, self.shape) if len(quantize) > 2 else None
+        config = replace(self.config, raw={"passes": {"quantize": quantize_args(sample)}})
+        through = quantized_network(config, self.shape) if quantizes(sample) else None
         dataset, count = self.dataset, settings.num_samples
         if count is not None:
             dataset = replace(dataset, x_train=dataset.x_train[:count], y_train=dataset.y_train[:count])

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +68,8 @@ def open_study(prepared: Prepared, storage: BaseStorage, name: str, named: str) 
 class Worker:
     """Runs trials of a study in this process."""
 
-    def __init__(self, prepared: Prepared, study: Study, out: Path, heartbeat: int = 30) -> None:
+    def __init__(self, prepared: Prepared, study: Study, out: Path) -> None:
         self.prepared, self.study, self.out = prepared, study, out
-        self._patience = timedelta(seconds=2 * heartbeat)
         self._stop = threading.Event()
         self._mine: set[int] = set()
         self._report: Callable[[Count], None] = lambda count: None
@@ -183,14 +181,10 @@ class Worker:
         return next(same, None)
 
     def _collect_dead(self) -> None:
-        """Puts trials of dead workers back into the queue: those whose heart stopped, and those that never had one."""
+        """Puts trials of dead workers back into the queue."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
             fail_stale_trials(self.study)
-        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            started = trial.datetime_start
-            if not trial.params and started is not None and datetime.now() - started > 2 * self._patience:
-                self._retry(trial)
 
     def _give_back(self) -> None:
         """After Ctrl-C: the trials that were being measured here are queued again."""

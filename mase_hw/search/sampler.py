@@ -49,7 +49,8 @@ class Ranks(BaseSampler):
         return trials
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        if len(getattr(self._seen, "trials", ())) < trial.number:  # another worker began one in between
+        known = getattr(self._seen, "trials", None)
+        if known is None or len(known) < trial.number:  # another worker began one in between
             self.saw(study.get_trials(deepcopy=False))
         self._ranks[trial.number] = rank_of(self.seen(), trial)
 

@@ -131,6 +131,10 @@ def quantize_args(sample: Sample) -> dict[str, Any]:
     return entries
 
 
+def quantizes(sample: Sample) -> bool:
+    return len(quantize_args(sample)) > 2  # beside `by` and `default`
+
+
 def redefine_args(sample: Sample) -> dict[str, Any] | None:
     """[passes.redefine_*] of a sample; None where no channel changes."""
     entries: dict[str, Any] = {"by": "name", "default": {"config": {"name": "NA"}}}

@@ -9,8 +9,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from optuna import Study
 from optuna.distributions import BaseDistribution, distribution_to_json
@@ -71,16 +72,34 @@ class Database(RDBStorage):
         else:
             rows.append((trial_id, name, value, kind))
 
+    def _get_stale_trial_ids(self, study_id: int) -> list[int]:
+        """With those whose worker died before the first heartbeat, which for Optuna are never stale."""
+        stale = super()._get_stale_trial_ids(study_id)
+        assert self.heartbeat_interval is not None
+        begun_before = datetime.now() - timedelta(seconds=4 * self.heartbeat_interval)
+        model = models.TrialModel
+        with _create_scoped_session(self.scoped_session) as session:
+            silent = session.query(model).filter(
+                model.study_id == study_id, model.state == TrialState.RUNNING, ~model.heartbeats.any()
+            )
+            return stale + [cast(int, trial.trial_id) for trial in silent if _started(trial) < begun_before]
+
     def _write(self, rows: list[tuple[int, str, float, BaseDistribution]]) -> None:
         # That a name always has the same choices needs no look at other trials: `open_study` compares the searches.
         with _create_scoped_session(self.scoped_session) as session:
             for trial_id in {row[0] for row in rows}:
                 trial = models.TrialModel.find_or_raise_by_id(trial_id, session)
-                self.check_trial_is_updatable(trial_id, trial.state)
+                self.check_trial_is_updatable(trial_id, cast(TrialState, trial.state))
             names = ("trial_id", "param_name", "param_value", "distribution_json")
             made = [(trial_id, name, value, distribution_to_json(kind)) for trial_id, name, value, kind in rows]
             if made:
                 session.execute(insert(models.TrialParamModel), [dict(zip(names, row, strict=True)) for row in made])
+
+
+def _started(trial: Any) -> datetime:
+    started: datetime | None = trial.datetime_start
+    assert started is not None
+    return started
 
 
 def at_once(storage: BaseStorage) -> AbstractContextManager[None]:
@@ -102,7 +121,12 @@ class BeatingJournal(JournalStorage, BaseHeartbeat):
     def _get_stale_trial_ids(self, study_id: int) -> list[int]:
         running = self.get_all_trials(study_id, deepcopy=False, states=(TrialState.RUNNING,))
         oldest = time.time() - 2 * self._interval
-        return [trial._trial_id for trial in running if trial.system_attrs.get(_BEAT, oldest) < oldest]
+        return [trial._trial_id for trial in running if self._last_sign(trial) < oldest]
+
+    def _last_sign(self, trial: FrozenTrial) -> float:
+        # The start counts too: a worker may die before its first heartbeat, and a retry has its dead forerunner's.
+        beat: float = trial.system_attrs.get(_BEAT, 0.0)
+        return max(_started(trial).timestamp(), beat)
 
     def get_heartbeat_interval(self) -> int | None:
         return self._interval

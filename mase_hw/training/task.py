@@ -8,12 +8,12 @@ import numpy as np
 from torch import nn
 
 from mase_hw.config import Config
-from mase_hw.datasets import Dataset, load_dataset
-from mase_hw.diagnostics import Collector, ProblemsError
-from mase_hw.flow import load_weights
+from mase_hw.datasets import Dataset
+from mase_hw.diagnostics import Collector
+from mase_hw.loading import load_data, load_weights
 from mase_hw.models import input_shape, load_model
 from mase_hw.training.checkpoint import read_statistics
-from mase_hw.training.fit import check_fit, count_outputs
+from mase_hw.training.fit import check_fit
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,6 @@ def load_task(config: Config, *, fresh: bool = False, needs_data: bool = True) -
     fits = check_fit(model, dataset, config.where("dataset"))
     shape = input_shape(model, dataset, config.where("dataset"))
     return Task(model, dataset, shape, (*notes, *fits, *_other_statistics(config, dataset)))
-
-
-def load_data(config: Config, model: nn.Module | None) -> Dataset | None:
-    """The data set; one that is generated is made to fit the model."""
-    if config.dataset is None:
-        return None
-    shape, classes = _wants(model)
-    return load_dataset(config.dataset, config.base, config.seed, config.where("dataset"), shape=shape, classes=classes)
-
-
-def _wants(model: nn.Module | None) -> tuple[tuple[int, ...] | None, int | None]:
-    """Sample shape and class count of the model, as far as it tells them without data."""
-    if model is None:
-        return None, None
-    try:
-        shape = input_shape(model)
-        return shape, count_outputs(model, shape)
-    except ProblemsError:  # not told: the data decides, and `check_fit` reports what does not fit
-        return None, None
 
 
 def _start(config: Config) -> tuple[nn.Module, tuple[str, ...]]:

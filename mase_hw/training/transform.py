@@ -14,11 +14,14 @@ from torch import Tensor, nn
 from mase_hw.config import Config
 from mase_hw.config.user_code import is_user_code
 from mase_hw.config.write import toml_text
+from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.flow import with_metadata
 from mase_hw.graph import MaseGraph, deepcopy_mase_graph
-from mase_hw.passes import fuse_batch_norm_transform_pass, quantize_transform_pass
+from mase_hw.passes import fuse_batch_norm_transform_pass, quantize_transform_pass, remove_identity_transform_pass
+from mase_hw.passes.layers import chain_of
 from mase_hw.training.device import choose_device
 from mase_hw.training.evaluate import Score, evaluate
+from mase_hw.training.quantized import quantizes
 from mase_hw.training.task import Task
 
 FOLDER = "transform"
@@ -48,11 +51,28 @@ def transform(config: Config, task: Task) -> Transformed:
         after = with_metadata(after, task.shape)
         before = deepcopy_mase_graph(after)  # the table of changes compares node by node
     after, _ = quantize_transform_pass(after, {**config.raw["passes"]["quantize"], "places": config.places})
+    changed = config.fuse_batch_norm or quantizes(config)
+    if not changed:
+        notes.append("[passes.quantize] names no quantizer and nothing is fused: the model stays as it is")
     scores = {}
     if task.dataset is not None:
         x, y = task.dataset.x_test, task.dataset.y_test
-        scores = {"float": evaluate(model, x, y), "transformed": evaluate(after.model, x, y)}
+        scores["float"] = scores["transformed"] = evaluate(model, x, y)
+        if changed:
+            scores["transformed"] = evaluate(after.model, x, y)
     return Transformed(before, after, scores, tuple(notes))
+
+
+def not_ready(done: Transformed) -> str | None:
+    """Why `emit` would refuse the transformed graph; None where it would not for a reason that is known here."""
+    try:
+        with Collector() as found:
+            graph, _ = remove_identity_transform_pass(deepcopy_mase_graph(done.after))  # as `emit` does
+            chain_of(graph, found)
+    except ProblemsError as error:
+        first, more = error.problems[0].message, len(error.problems) - 1
+        return f"{first} (and {more} more)" if more else first
+    return None
 
 
 def show_changes(done: Transformed) -> None:

@@ -19,6 +19,8 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
+from mase_hw.cli import main
+
 pytestmark = pytest.mark.slow
 
 COMMAND = "import sys; from mase_hw.cli import main; main(sys.argv[1:])"
@@ -30,6 +32,7 @@ def data():
     x, y = draw.normal(size=(SAMPLES, 16)).astype(np.float32), draw.integers(0, 5, SAMPLES)
     return {"x_train": x[:8], "y_train": y[:8], "x_val": x, "y_val": y, "x_test": x[:8], "y_test": y[:8]}
 '''
+SAMPLES = 30_000
 CONFIG = """model = "jsc-tiny"
 dataset = "data.py:data"
 project = "found"
@@ -40,6 +43,14 @@ by = "type"
 [search.search_space.seed.default.config]
 name = "integer"
 data_in_width = [6, 8]
+data_in_frac_width = 4
+weight_width = 8
+weight_frac_width = 4
+bias_width = 8
+bias_frac_width = 4
+[search.search_space.seed.linear.config]
+name = "integer"
+data_in_width = 8
 data_in_frac_width = 4
 weight_width = 8
 weight_frac_width = 4
@@ -58,7 +69,8 @@ sum_scaled_metrics = false
 accuracy.scale = 1.0
 average_bitwidth.scale = 0.2
 """
-POINTS = 2**4  # an input width for each of the four nodes
+CHOICES = 3  # an input width for each node but the linear one
+POINTS = 2**CHOICES
 
 
 def write(folder: Path, samples: int) -> Path:
@@ -90,19 +102,23 @@ def trials(storage: str) -> list[FrozenTrial]:
     return optuna.load_study(study_name="found", storage=storage).get_trials()
 
 
-def wait_for_trial(storage: Path, process: subprocess.Popen[str], finished: int = 0) -> FrozenTrial:
-    """A trial that a worker is measuring right now, after so many finished ones."""
+def wait_for_trial(address: str, process: subprocess.Popen[str], *, name: str = "found", done: int = 0) -> FrozenTrial:
+    """A trial that the worker is at, after so many finished ones. The worker is stopped: nothing changes any more."""
+    storage: optuna.storages.RDBStorage | None = None
     for _ in range(1200):
         assert process.poll() is None, process.communicate()
-        if storage.exists():
-            try:
-                found = trials(f"sqlite:///{storage}")
-            except (KeyError, optuna.exceptions.StorageInternalError, AssertionError):  # not made yet
-                found = []
-            running = [trial for trial in found if trial.state == TrialState.RUNNING and len(trial.params) == 4]
-            if running and sum(trial.state == TrialState.COMPLETE for trial in found) >= finished:
-                return running[0]
         time.sleep(0.05)
+        try:
+            storage = storage or optuna.storages.RDBStorage(address)
+            study = optuna.load_study(study_name=name, storage=storage)
+        except (KeyError, optuna.exceptions.StorageInternalError, AssertionError):  # not made yet
+            continue
+        process.send_signal(signal.SIGSTOP)
+        found = study.get_trials(deepcopy=False)
+        running = [trial for trial in found if trial.state == TrialState.RUNNING and len(trial.params) == CHOICES]
+        if running and sum(trial.state == TrialState.COMPLETE for trial in found) >= done:
+            return running[0]
+        process.send_signal(signal.SIGCONT)
     raise AssertionError("no trial was begun")
 
 
@@ -111,10 +127,10 @@ def points(found: list[FrozenTrial]) -> list[str]:
 
 
 def test_the_trial_of_a_killed_worker_is_done_by_another(tmp_path: Path) -> None:
-    write(tmp_path, 60_000)
+    write(tmp_path, SAMPLES)
     storage = tmp_path / "study.db"
     first = search(tmp_path, "--storage", "study.db")
-    lost = wait_for_trial(storage, first)
+    lost = wait_for_trial(f"sqlite:///{storage}", first)
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     second, third = (search(tmp_path, "--storage", "study.db") for _ in range(2))
@@ -131,11 +147,13 @@ def test_the_trial_of_a_killed_worker_is_done_by_another(tmp_path: Path) -> None
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    write(tmp_path, 60_000)
+    write(tmp_path, SAMPLES)
     storage = tmp_path / "mase_output" / "found" / "software" / "search" / "study.db"
+    storage.parent.mkdir(parents=True)
     process = search(tmp_path)
-    wait_for_trial(storage, process, finished=2)
+    wait_for_trial(f"sqlite:///{storage}", process, done=2)
     process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
     _, err = finish(process, 130)
     assert "mase-hw search --config search.toml" in err
     assert "Traceback" not in err
@@ -168,12 +186,21 @@ def test_mistakes_end_with_1_and_no_traceback(tmp_path: Path) -> None:
     _, err = finish(search(tmp_path), 1)
     assert "search.toml:" in err
     assert "did you mean brute?" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("storage", ["study.txt", "mysql://host/db", "postgresql://me:secret@127.0.0.1:1/none", "."])
+def test_a_storage_that_cannot_be(
+    storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path, 100)
-    for storage in ("study.txt", "mysql://host/db", "postgresql://me:secret@127.0.0.1:1/none", str(tmp_path)):
-        _, err = finish(search(tmp_path, "--storage", storage), 1)
-        assert "error: --storage" in err
-        assert "Traceback" not in err
-        assert "secret" not in err
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["search", "--config", "search.toml", "--storage", storage])
+    err = capsys.readouterr().err
+    assert ended.value.code == 1, err
+    assert "error: --storage" in err
+    assert "secret" not in err
 
 
 def _server_binaries() -> Path | None:
@@ -241,7 +268,7 @@ def server() -> Iterator[str]:
 
 
 def test_workers_share_a_study_in_postgresql(tmp_path: Path, server: str) -> None:
-    write(tmp_path, 60_000)
+    write(tmp_path, SAMPLES)
     workers = [search(tmp_path, "--storage", server) for _ in range(2)]
     time.sleep(0.1)
     for worker in workers:
@@ -252,21 +279,14 @@ def test_workers_share_a_study_in_postgresql(tmp_path: Path, server: str) -> Non
 
 
 def test_a_killed_workers_trial_is_retried_in_postgresql(tmp_path: Path, server: str) -> None:
-    write(tmp_path, 60_000)
+    write(tmp_path, SAMPLES)
     address = server.replace("postgresql://", "postgresql+psycopg://")
     more = ("--storage", server, "--study-name", "killed")
     first = search(tmp_path, *more)
-    lost: FrozenTrial | None = None
-    while lost is None:
-        assert first.poll() is None, first.communicate()
-        names = optuna.get_all_study_names(address)
-        study = optuna.load_study(study_name="killed", storage=address) if "killed" in names else None
-        running = study.get_trials(states=(TrialState.RUNNING,)) if study else []
-        lost = next((trial for trial in running if len(trial.params) == 4), None)
+    lost = wait_for_trial(address, first, name="killed")
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     finish(search(tmp_path, *more))
-    assert study is not None
-    found = study.get_trials()
+    found = optuna.load_study(study_name="killed", storage=address).get_trials()
     assert found[lost.number].state == TrialState.FAIL
     assert len(set(points(found))) == len(points(found)) == POINTS

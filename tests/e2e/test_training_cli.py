@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from mase_hw.cli import main
+
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "examples" / "digits" / "model.toml"
 CKPTS = Path("mase_output/digits-mlp_classification_digits/software/training_ckpts")
@@ -99,14 +101,25 @@ def test_ctrl_c_keeps_the_finished_epochs_and_says_how_to_go_on(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_mistakes_are_told_together_and_nothing_is_written(tmp_path: Path) -> None:
-    said = mase_hw("train", "jsc-tny", "digit", cwd=tmp_path, code=1)
+def test_mistakes_are_told_together_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def refused(*words: str) -> str:
+        """In this process: torch is loaded once."""
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        assert ended.value.code == 1
+        return capsys.readouterr().err
+
+    said = refused("train", "jsc-tny", "digit")
     assert 'MODEL: error: model = "jsc-tny" is unknown' in said
     assert 'DATASET: error: dataset = "digit" is not available' in said
-    said = mase_hw("train", "jsc-tiny", "digits", cwd=tmp_path, code=1)
+    said = refused("train", "jsc-tiny", "digits")
     assert said.startswith("DATASET: error: SeqBlocks takes samples of shape (16,), those of digits are ")
-    assert mase_hw("test", "jsc-tiny", cwd=tmp_path, code=1).startswith("command line: error: dataset is missing\n")
-    assert mase_hw("train", "digits-mlp", "digits", "--resume", cwd=tmp_path, code=1).startswith(
+    assert refused("test", "jsc-tiny").startswith("command line: error: dataset is missing\n")
+    assert refused("train", "digits-mlp", "digits", "--resume").startswith(
         f"error: checkpoint {CKPTS / 'last.ckpt'} does not exist: there is nothing to resume\n"
     )
     assert list(tmp_path.iterdir()) == []

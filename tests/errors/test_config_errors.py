@@ -264,7 +264,7 @@ data_in_fifo_depth = -1
         """\
 model.toml:3: error: passes.hardware.fc1: data_in_fifo_depth = -1 is out of range
     3 | data_in_fifo_depth = -1
-  hint: allowed: 0 to 65536
+  hint: allowed: 0 to 1024
 """,
     ),
     "top keyword": (

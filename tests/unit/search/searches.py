@@ -118,9 +118,9 @@ Storage = str | BaseStorage | None
 def start(path: Path, storage: Storage = None, *, n_trials: int | None = None, name: str = "found") -> Worker:
     prepared: Prepared = prepare(load_config(path), n_trials)
     if isinstance(storage, BaseStorage):
-        return Worker(prepared, open_study(prepared, storage, name, "memory"), path.parent, 1)
+        return Worker(prepared, open_study(prepared, storage, name, "memory"), path.parent)
     opened, named = open_storage(storage, path.parent, 1)
-    return Worker(prepared, open_study(prepared, opened, name, named), path.parent, 1)
+    return Worker(prepared, open_study(prepared, opened, name, named), path.parent)
 
 
 def run(path: Path, storage: Storage = None, *, n_trials: int | None = None) -> Worker:

@@ -158,6 +158,16 @@ def test_more_trials_are_no_other_search(tmp_path: Path) -> None:
     assert len(complete(more.study)) == 4
 
 
+def test_a_database_has_what_memory_has(tmp_path: Path) -> None:
+    """What is chosen is written at once, for another process to read."""
+    path = write(tmp_path, sampler="tpe", setup=SEVERAL + "n_trials = 12\n")
+    expected = params(run(path, InMemoryStorage()))
+    run(path, str(tmp_path / "study.db"))
+    stored = optuna.load_study(study_name="found", storage=f"sqlite:///{tmp_path / 'study.db'}")
+    assert [trial.params for trial in stored.trials] == expected
+    assert all(len(trial.distributions) == len(trial.params) == 2 for trial in stored.trials)
+
+
 def test_time_is_up(tmp_path: Path) -> None:
     worker = start(write(tmp_path, setup=SEVERAL + "timeout = 1e-9\n"))
     assert worker.run()
@@ -186,12 +196,17 @@ def test_the_trial_of_a_dead_worker_is_retried(file: str, tmp_path: Path, monkey
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("file", ["study.db", "study.journal"])
+@pytest.mark.parametrize("chosen", [False, True], ids=["before it chose", "after it chose"])
 def test_a_worker_that_died_before_its_first_heartbeat_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chosen: bool, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write(tmp_path)
-    lost = _ask(start(path).study)
-    worker = start(path)
+    path, storage = write(tmp_path), str(tmp_path / file)
+    dead = start(path, storage)
+    lost = _ask(dead.study)
+    if chosen:
+        dead.prepared.space.sample(lambda name, choices: lost.suggest_categorical(name, choices))
+    worker = start(path, storage)
     fake(worker, monkeypatch)
     assert worker.run()
     assert worker.study.trials[lost.number].state == TrialState.FAIL

@@ -1,0 +1,40 @@
+"""What a configuration names: the model with its weights, and the data set that goes with it."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from mase_hw.checkpoints import load_checkpoint, random_parameters
+from mase_hw.config import Config
+from mase_hw.datasets import Dataset, load_dataset
+from mase_hw.diagnostics import ProblemsError
+from mase_hw.models import input_shape, load_model
+from mase_hw.training.fit import count_outputs
+
+
+def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
+    """The model with its checkpoint's weights, or with seeded random ones and a line that says so."""
+    model = load_model(config.model, config.base, config.where("model")).eval()
+    if config.load_name is None:
+        random_parameters(model, config.seed)
+        return model, (f"no load_name in {config.path.name}: the weights are random, from seed {config.seed}",)
+    return model, load_checkpoint(model, config.load_name, config.load_type, config.where("load_name"))
+
+
+def load_data(config: Config, model: nn.Module | None) -> Dataset | None:
+    """The data set; one that is generated is made to fit the model."""
+    if config.dataset is None:
+        return None
+    shape, classes = _wants(model)
+    return load_dataset(config.dataset, config.base, config.seed, config.where("dataset"), shape=shape, classes=classes)
+
+
+def _wants(model: nn.Module | None) -> tuple[tuple[int, ...] | None, int | None]:
+    """Sample shape and class count of the model, as far as it tells them without data."""
+    if model is None:
+        return None, None
+    try:
+        shape = input_shape(model)
+        return shape, count_outputs(model, shape)
+    except ProblemsError:  # not told: the data decides, and `check_fit` reports what does not fit
+        return None, None
