@@ -55,14 +55,14 @@ model.toml:1: error: dataset = "imagenet" is not available
     "model and data set": (
         {"model.toml": 'dataset = "digit"\nmodel = "jsc-tyn"\n'},
         """\
+model.toml:2: error: model = "jsc-tyn" is unknown
+    2 | model = "jsc-tyn"
+  hint: did you mean jsc-toy?
 model.toml:1: error: dataset = "digit" is not available
     1 | dataset = "digit"
   hint: did you mean digits?
         your own: dataset = "file.py:function"
         a build needs no data set: delete the line
-model.toml:2: error: model = "jsc-tyn" is unknown
-    2 | model = "jsc-tyn"
-  hint: did you mean jsc-toy?
 """,
     ),
     "no data file": (
