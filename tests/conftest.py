@@ -8,9 +8,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("support")
+
+# The same examples in every run: a red run can be run again. Searching for new ones is not what these tests are for.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 # A shell starts what runs in its background with Ctrl-C ignored, and children inherit that. The tests that interrupt a
 # command must not depend on how they were started.

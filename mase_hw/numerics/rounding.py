@@ -27,15 +27,17 @@ def _drop_fraction(scaled: Array, to: Fixed, rounding: Rounding) -> Array:
 def to_grid(x: Array, to: Fixed, rounding: Rounding) -> Array:
     """The real values `x` moved to the values of `to`: floats in, floats out (a fake quantizer).
 
-    The float type of `x` must hold `to.width` bits exactly.
+    The float type of `x` must hold `to.width` bits and `x * 2**to.frac` exactly: float32 does not where a negative
+    `frac` scales a tiny number to nothing, which floor would see (`modules.Quantizer` then takes float64).
     """
     return cast(Array, _drop_fraction(x * 2.0**to.frac, to, rounding) * 2.0**-to.frac)
 
 
 def to_integers(x: npt.ArrayLike, to: Fixed, rounding: Rounding) -> Integers:
     """The integers of `to` that stand for the real values `x`."""
-    values = np.asarray(x, dtype=np.float64)
-    return _drop_fraction(values * 2.0**to.frac, to, rounding).astype(np.int64)
+    with np.errstate(over="ignore"):  # infinity saturates like any other large value
+        scaled = np.asarray(x, dtype=np.float64) * 2.0**to.frac
+    return _drop_fraction(scaled, to, rounding).astype(np.int64)
 
 
 def requantize(n: Integers, frac_from: int, to: Fixed, rounding: Rounding) -> Integers:

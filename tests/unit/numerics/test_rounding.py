@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mase_hw.modules import Quantizer
 from mase_hw.numerics import Fixed, Rounding, requantize, signed_width, to_grid, to_integers
 
 FIXED = st.builds(Fixed, st.integers(2, 32), st.integers(-64, 64), st.booleans())
@@ -46,8 +47,17 @@ def test_torch_and_numpy_round_alike(
 ) -> None:
     to = Fixed(width, frac, signed)
     expected = to_integers(values, to, rounding)
-    grid = to_grid(torch.tensor(values, dtype=torch.float32), to, rounding)
+    tensor = torch.tensor(values, dtype=torch.float32)
+    grid = Quantizer(to, rounding)(tensor)
+    if frac >= 0:
+        assert torch.equal(to_grid(tensor, to, rounding), grid)
     assert (grid.double().numpy() * 2.0**frac).tolist() == expected.tolist()
+
+
+def test_a_tiny_negative_number_is_not_lost_before_floor() -> None:
+    to = Fixed(2, -8)
+    assert Quantizer(to, Rounding.FLOOR)(torch.tensor([-1e-43])).tolist() == [-256.0]
+    assert to_integers([-1e-43], to, Rounding.FLOOR).tolist() == [-1]
 
 
 def test_ties_and_saturation() -> None:
