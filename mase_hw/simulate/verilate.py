@@ -25,7 +25,7 @@ VERILATE = (
     *("--output-split", "20000", "--output-split-cfuncs", "2000"),
 )
 # gcc's combiner takes quadratic time on the long expressions that Verilator writes for wide words, unless temporaries
-# stay temporaries: a design of 25 s then compiles in 5 s and runs as fast.
+# stay temporaries: the folded jsc-s builds in 7 s instead of 27 s, and runs no slower.
 COMPILE = ("-std=c++20", "-O1", "-fno-tree-ter", "-w")
 # Above this many bytes of generated C++ the units are compiled side by side, the ones that run once with -O0.
 ONE_UNIT = 400_000
