@@ -28,7 +28,7 @@ VERILATE = (
 # stay temporaries: the folded jsc-s builds in 7 s instead of 27 s, and runs no slower.
 COMPILE = ("-std=c++20", "-O1", "-fno-tree-ter", "-w")
 # Above this many bytes of generated C++ the units are compiled side by side, the ones that run once with -O0.
-ONE_UNIT = 400_000
+ONE_UNIT = 2_000_000
 _MESSAGE = re.compile(r"^%(Error|Warning)(?:-(\w+))?: (?:(.+?):(\d+):(?:\d+:)? )?(.*)$")
 
 
