@@ -1,0 +1,154 @@
+"""`mase-hw synth`: a build's cells by kind, per component and in all, counted by Yosys."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from mase_hw.config import load_config
+from mase_hw.emit import Build, read_build
+from mase_hw.synth.cells import KINDS
+from mase_hw.synth.pnr import Routed, find_nextpnr, route
+from mase_hw.synth.report import document, uses_dsp, write_report
+from mase_hw.synth.run import synthesize
+from mase_hw.synth.targets import NETLIST, TARGETS
+
+COMPARED = ("lut", "ff")  # predicted figures that stand beside the measured ones
+
+
+@click.command("synth", short_help="Count a build's cells per component with Yosys.")
+@click.argument("build", type=click.Path(path_type=Path))
+@click.option("--target", type=click.Choice(list(TARGETS)), default="xcup", show_default=True, help="What to map to.")
+@click.option("--dsp/--no-dsp", default=None, help="Use DSP blocks.  [default: if a component was built for them]")
+@click.option("--flat", is_flag=True, help="The total only: no second run that keeps the components apart.")
+@click.option("--pnr", is_flag=True, help="With --target ecp5: place and route, for the clock frequency. Slow.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="[default: no limit]")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, and nothing else.")
+def command(
+    build: Path, target: str, dsp: bool | None, flat: bool, pnr: bool, timeout: float | None, as_json: bool
+) -> None:
+    """Map the RTL in the folder BUILD to a technology and count its cells.
+
+    BUILD may also be the TOML file of a build that `mase-hw emit` wrote to its default place.
+
+    \b
+    The total is that of the flat design. The components are counted in a run of their own that keeps them apart; what
+    is optimized across their borders shows in the total only, so that their sum differs from it. Depth is the longest
+    run of logic between registers, a carry chain counting once. The report is also written to
+    BUILD/report/synth-TARGET.json. These are Yosys' figures; the vendor's tools give others.
+
+    \b
+    Examples:
+      mase-hw synth build/digits
+      mase-hw synth build/digits --target ice40 --flat
+      mase-hw synth build/digits --target ecp5 --pnr
+      mase-hw synth build/digits --json > digits.json
+    """
+    if pnr and target != "ecp5":
+        raise click.UsageError(f"--pnr works with --target ecp5 only, not with {target}.")
+    if build.suffix == ".toml":
+        build = Path("build") / load_config(build).project
+    loaded = read_build(build)
+    if pnr:
+        find_nextpnr()  # a missing tool is said before minutes have passed
+    names = [] if flat else [entry["name"] for entry in loaded.manifest["components"]]
+    errors = Console(stderr=True)
+    with errors.status("starting Yosys") as status, tempfile.TemporaryDirectory(prefix="mase-hw-synth-") as folder:
+        synthesis = synthesize(
+            loaded.rtl,
+            loaded.manifest["top"],
+            target,
+            dsp=_dsp(loaded, target, dsp),
+            keep_components=names,
+            timeout=timeout,
+            progress=lambda text: status.update(_short(f"synthesizing for {target}: {text}", errors.width)),
+            work=Path(folder),
+        )
+        routed = None
+        if pnr:
+            errors.print("placing and routing: minutes, for a large design many of them", highlight=False)
+            routed = route(
+                Path(folder) / "flat" / NETLIST,
+                synthesis.total,
+                clock=loaded.manifest["clock"],
+                timeout=timeout,
+                progress=lambda text: status.update(_short(text, errors.width)),
+            )
+        content = document(loaded, synthesis, routed)
+        path = write_report(loaded, content)
+    if as_json:
+        click.echo(json.dumps(content, indent=2))
+        return
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(_table(content))
+    for line in [*_lines(content, routed), f"written: {path}"]:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _dsp(build: Build, target: str, asked: bool | None) -> bool:
+    if asked is not None:
+        return asked
+    return uses_dsp(build.manifest) and TARGETS[target].with_dsp is not None
+
+
+def _short(text: str, width: int) -> str:
+    """One line of the terminal: a spinner that wraps leaves its lines behind."""
+    return text if len(text) < width - 4 else text[: width - 5] + "…"
+
+
+def _table(content: dict[str, Any]) -> Table:
+    """A row per component, what lies between them, and the flat total. Kinds that nothing uses have no column."""
+    rows = [*content["components"], *([content["outside"]] if content["outside"] else []), content["total"]]
+    kinds = [kind for kind in KINDS if kind in ("lut", "ff") or any(row[kind] for row in rows)]
+    # Costs are predicted for xcup alone; beside another technology's cells they would mislead.
+    predicted = content["target"] == "xcup" and any("predicted" in row for row in content["components"])
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("component", overflow="fold")
+    table.add_column("kind", overflow="fold")
+    for kind in kinds:
+        table.add_column(kind, justify="right")
+        if predicted and kind in COMPARED:
+            table.add_column("predicted", justify="right", style="dim")
+    for title in ("other", "depth"):
+        table.add_column(title, justify="right")
+
+    def add(name: str, kind: str, row: dict[str, Any], **style: Any) -> None:
+        numbers = []
+        for column in kinds:
+            numbers.append(str(row[column]))
+            if predicted and column in COMPARED:
+                numbers.append(str(row["predicted"][column]) if "predicted" in row else "")
+        table.add_row(name, kind, *numbers, str(sum(row["other"].values())), str(row["depth"]), **style)
+
+    for row in content["components"]:
+        add(row["name"], row["kind"], row)
+    if content["outside"]:
+        add("between them", "", content["outside"])
+        table.add_section()
+    add("in all, flat", content["top"], content["total"], style="bold")
+    return table
+
+
+def _lines(content: dict[str, Any], routed: Routed | None) -> list[str]:
+    total = content["total"]
+    lines = ["cells: " + ", ".join(f"{count} {cell}" for cell, count in total["cells"].items())]
+    path = total["path"]
+    if path["levels"]:
+        lines.append(f"depth: {path['levels']} levels, {path['cells']} cells, from {path['start']} to {path['end']}")
+    if content["outside"]:
+        luts = sum(row["lut"] for row in [*content["components"], content["outside"]])
+        lines.append(f"components kept apart: {luts} LUTs; flat, optimized across their borders: {total['lut']}")
+    if routed:
+        lines.append(f"nextpnr: {routed.fmax_mhz:.1f} MHz on an ECP5 {routed.device}, speed grade {routed.speed_grade}")
+    dsp = "with" if content["dsp"] else "without"
+    lines.append(f"{TARGETS[content['target']].title}, {dsp} DSP blocks; {content['tools']['yosys']}")
+    lines[-1] = lines[-1].partition(" (git")[0] + f"; {content['seconds']:.1f} s"
+    return lines

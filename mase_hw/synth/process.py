@@ -1,0 +1,88 @@
+"""Runs tools side by side with a time limit, and shows what they are doing from what they print."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mase_hw.simulate.process import _uninterrupted as uninterrupted
+
+Progress = Callable[[str], None]
+
+_STEP = re.compile(r"^[\d.]+ Executing .* pass \((.+)\)\.$|^Info: ([A-Z][a-z]+ing [^.\n]+)", re.MULTILINE)
+
+
+class TimedOutError(Exception):
+    """The time limit passed; every process has been ended."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A command to run in its own folder; both its outputs go to `log` there."""
+
+    name: str
+    command: tuple[str, ...]
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log.txt"
+
+    def text(self) -> str:
+        return self.log.read_text("utf-8", errors="replace")
+
+
+def run_tasks(tasks: Sequence[Task], timeout: float | None, progress: Progress) -> list[int]:
+    """Runs all tasks at once to their end and gives their exit codes (negative: the signal that ended one).
+
+    Whatever goes wrong here, Ctrl-C too, ends the children with all that they started before it is passed on.
+    """
+    end = None if timeout is None else time.monotonic() + timeout
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        for task in tasks:
+            with task.log.open("wb") as log, uninterrupted():  # or a child that has just started would be lost
+                # A session of its own: Ctrl-C comes to us alone, and Yosys and the abc it starts are one group.
+                children.append(
+                    subprocess.Popen(
+                        task.command,
+                        cwd=task.folder,
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                    )
+                )
+        while any(child.poll() is None for child in children):
+            if end is not None and time.monotonic() > end:
+                raise TimedOutError
+            running = zip(tasks, children, strict=True)
+            progress("; ".join(f"{task.name}: {_step(task)}" for task, child in running if child.poll() is None))
+            time.sleep(0.05)
+        return [child.returncode for child in children]
+    finally:
+        for child in children:
+            _end(child)
+
+
+def _step(task: Task) -> str:
+    """The last step that the log names."""
+    with task.log.open("rb") as log:
+        log.seek(max(0, task.log.stat().st_size - 20_000))
+        tail = log.read().decode("utf-8", errors="replace")
+    found = _STEP.findall(tail)
+    return next(filter(None, found[-1])) if found else "starting"
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        with contextlib.suppress(ProcessLookupError):  # it may end by itself just now
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
