@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -14,13 +15,18 @@ from mase_hw.emit import Build
 from mase_hw.emit.render import render_alone
 from mase_hw.hardware import Component, Design
 from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, simulate
-from mase_hw.simulate.outcome import Outcome
+from mase_hw.simulate.native import BLOCK, Advance, simulate_native
+from mase_hw.simulate.native_stimulus import Blocks, blocks
+from mase_hw.simulate.outcome import Outcome, PatternResult
 from mase_hw.simulate.stimulus import Stimulus, stimulus
 from mase_hw.simulate.whole import check_whole
 
 DESIGN = "design"  # the bench of the whole design
 Progress = Callable[[str], None]
+Engine = Literal["cocotb", "native"]
+AROUND = 32  # vectors on each side of a failure that are run again with a probe on every stream
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Request:
     patterns: tuple[Pattern, ...] = PATTERNS
     only: str | None = None  # one bench, "design" or a component; None: all of them
     waves: bool = False
+    engine: Engine = "cocotb"
 
 
 @dataclass(frozen=True)
@@ -40,15 +47,38 @@ class Checked:
 
     name: str
     design: Design
-    stimulus: Stimulus
+    groups: tuple[tuple[str, int], ...]  # of the vectors: label and number
     outcome: Outcome
 
+    @property
+    def vectors(self) -> int:
+        return sum(count for _, count in self.groups)
 
-def check(build: Build, request: Request, progress: Progress = lambda _: None) -> Iterator[Checked]:
-    """The benches of a build, one after the other."""
+
+@dataclass(frozen=True)
+class Bench:
+    """What a bench simulates, and where."""
+
+    name: str
+    design: Design
+    files: tuple[Path, ...]
+    samples: Integers | None
+    folder: Path
+
+
+def check(
+    build: Build,
+    request: Request,
+    progress: Progress = lambda _: None,
+    advance: Advance = lambda _done, _all: None,
+) -> Iterator[Checked]:
+    """The benches of a build, one after the other. The native engine runs the whole design, unless one is named.
+
+    `advance` is what the native engine tells how far it is.
+    """
     check_whole(build)
     components = {c.name: c for c in build.design.components if not isinstance(c, Plumbing)}
-    names = [DESIGN, *components] if len(build.design.components) > 1 else [DESIGN]
+    names = [DESIGN, *components] if len(build.design.components) > 1 and request.engine == "cocotb" else [DESIGN]
     if request.only is not None:
         if request.only not in (DESIGN, *components):
             hint = nearest(request.only, [DESIGN, *components], "benches")
@@ -56,27 +86,58 @@ def check(build: Build, request: Request, progress: Progress = lambda _: None) -
         names = [request.only]
     for name in names:
         progress(name)
-        yield _check_design(build, request) if name == DESIGN else _check_component(build, components[name], request)
+        bench = _whole(build) if name == DESIGN else _component(build, components[name])
+        if request.engine == "native":
+            yield _check_native(bench, request, advance)
+        else:
+            yield _check_cocotb(bench, request)
 
 
-def _check_design(build: Build, request: Request) -> Checked:
-    design, samples = build.design, build.samples
-    vectors = stimulus(design, request.vectors, request.seed, None if samples is None else samples.x)
-    waves = build.path / "sim" / "waves" if request.waves else None
-    job = make_job(design, tuple(build.rtl), vectors, request, waves)
-    return Checked(DESIGN, design, vectors, simulate(job, build.path / "sim" / "design"))
+def _whole(build: Build) -> Bench:
+    samples = None if build.samples is None else build.samples.x
+    return Bench(DESIGN, build.design, tuple(build.rtl), samples, build.path / "sim" / "design")
 
 
-def _check_component(build: Build, component: Component, request: Request) -> Checked:
+def _component(build: Build, component: Component) -> Bench:
     """The component's emitted module under a top of its own, driven over its whole input range."""
     design = alone(build.design, component)
-    vectors = stimulus(design, request.vectors, request.seed)
     work = build.path / "sim" / "components" / component.name
     work.mkdir(parents=True, exist_ok=True)
     wrapper = work / f"{design.name}.sv"
     wrapper.write_text(render_alone(build.design, design), encoding="utf-8")
-    job = make_job(design, (*build.rtl[:-1], wrapper), vectors, request, None)
-    return Checked(component.name, design, vectors, simulate(job, work))
+    return Bench(component.name, design, (*build.rtl[:-1], wrapper), None, work)
+
+
+def _check_cocotb(bench: Bench, request: Request) -> Checked:
+    vectors = stimulus(bench.design, request.vectors, request.seed, bench.samples)
+    waves = bench.folder.parent / "waves" if request.waves and bench.name == DESIGN else None
+    job = make_job(bench.design, bench.files, vectors, request, waves)
+    return Checked(bench.name, bench.design, vectors.groups, simulate(job, bench.folder))
+
+
+def _check_native(bench: Bench, request: Request, advance: Advance) -> Checked:
+    vectors = blocks(bench.design, request.vectors, request.seed, bench.samples)
+    work = bench.folder / "native"
+    outcome = simulate_native(bench.design, bench.files, vectors, request.patterns, request.seed, work, advance=advance)
+    wrong = [result for result in outcome.patterns if result.message]
+    if wrong:
+        traced = _trace(bench, request, vectors, wrong[0], work)
+        outcome = replace(outcome, failures=(f"{outcome.failures[0]}; {traced}", *outcome.failures[1:]))
+    return Checked(bench.name, bench.design, vectors.groups, outcome)
+
+
+def _trace(bench: Bench, request: Request, vectors: Blocks, result: PatternResult, work: Path) -> str:
+    """The vectors around a failure once more, with a probe on every stream: which component is the first wrong one."""
+    found = [stream.mismatch.vector for stream in result.streams if stream.mismatch]
+    at = found[0] if found else result.vectors
+    start, stop = max(0, at - AROUND), min(vectors.vectors, at + AROUND)
+    x = vectors.window(start, stop, BLOCK)
+    again = replace(request, patterns=tuple(p for p in request.patterns if p == result.pattern))
+    job = make_job(bench.design, bench.files, Stimulus(x, (("around the failure", len(x)),)), again, None)
+    outcome = simulate(job, work / "traced")
+    if outcome.passed:
+        return f"vectors {start} to {stop - 1} alone pass with a probe on every stream"
+    return f"vectors {start} to {stop - 1} alone, with a probe on every stream: {outcome.failures[0].rstrip()}"
 
 
 def alone(design: Design, component: Component) -> Design:

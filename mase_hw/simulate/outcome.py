@@ -80,6 +80,7 @@ class Outcome:
     waves: Path | None
     build_seconds: float
     run_seconds: float
+    stopped: bool = False  # by the user, before the end
 
     @property
     def mismatches(self) -> tuple[tuple[str, StreamResult], ...]:

@@ -53,10 +53,10 @@ def build(
         done = run(
             [str(tools.verilator), *flags, "--Mdir", "cc", *(path.name for path in files)],
             cwd=work,
-            env=_verilator_env(tools),
+            env=verilator_env(tools),
         )
         if done.code != 0:
-            raise ProblemsError(*_problems(done, files, "Error"))
+            raise ProblemsError(*problems(done, files, "Error"))
         _compile_design(tools, trace, work, runtime, aside / EXECUTABLE)
         shutil.rmtree(work)
 
@@ -69,11 +69,11 @@ def lint(files: Sequence[Path], top: str, tools: Toolchain | None = None) -> lis
     """What `verilator --lint-only -Wall` says, warnings and errors alike; an empty list is a clean design."""
     tools = tools or find()
     command = [str(tools.verilator), "--lint-only", "-Wall", "--timing", "--timescale", "1ns/1ns", "--top-module", top]
-    done = run([*command, *(str(path) for path in files)], env=_verilator_env(tools))
-    return _problems(done, files, "Error|Warning") if done.code else []
+    done = run([*command, *(str(path) for path in files)], env=verilator_env(tools))
+    return problems(done, files, "Error|Warning") if done.code else []
 
 
-def _verilator_env(tools: Toolchain) -> dict[str, str]:
+def verilator_env(tools: Toolchain) -> dict[str, str]:
     return {**os.environ, "VERILATOR_ROOT": str(tools.verilator_root)}
 
 
@@ -118,7 +118,7 @@ def _runtime(tools: Toolchain, trace: Trace, cache: Path | None) -> Path:
         if tools.cxx.precompiles:
             header = aside / "runtime.h"
             jobs.append(["-x", "c++-header", str(header), "-o", f"{header}.gch"])
-        _compile_all(tools, [[*flags, *job] for job in jobs])
+        compile_all(tools, [[*flags, *job] for job in jobs])
 
     name = store.key([*tools.identity(), *flags, *names])
     folder = store.root(cache) / "runtime"
@@ -137,7 +137,7 @@ def _compile_design(tools: Toolchain, trace: Trace, work: Path, runtime: Path, t
     else:
         jobs = [(path, ["-O0"] if path.stem.endswith("__Slow") else []) for path in sources]
     objects = [str(work / f"{path.stem}.o") for path, _ in jobs]
-    _compile_all(
+    compile_all(
         tools,
         [
             [*flags, *more, "-x", "c++", "-c", str(path), "-o", out]
@@ -148,10 +148,10 @@ def _compile_design(tools: Toolchain, trace: Trace, work: Path, runtime: Path, t
     link = [*objects, *(str(path) for path in sorted(runtime.glob("*.o"))), "-o", str(target), "-pthread"]
     link += [f"-L{libs}", "-lcocotbvpi_verilator", f"-Wl,-rpath,{libs}"]
     link += ["-llz4", "-lz"] if trace == "fst" else []
-    _compile_all(tools, [link])
+    compile_all(tools, [link])
 
 
-def _compile_all(tools: Toolchain, jobs: Sequence[Sequence[str]]) -> None:
+def compile_all(tools: Toolchain, jobs: Sequence[Sequence[str]]) -> None:
     """Runs the compiler once per job, side by side; the first failure is the Problem."""
     ended = run_all([[*tools.cxx.command, *job] for job in jobs], at_once=os.cpu_count() or 1)
     for job, done in zip(jobs, ended, strict=True):
@@ -168,7 +168,7 @@ def _compile_all(tools: Toolchain, jobs: Sequence[Sequence[str]]) -> None:
             )
 
 
-def _problems(done: Finished, files: Sequence[Path], kinds: str) -> list[Problem]:
+def problems(done: Finished, files: Sequence[Path], kinds: str) -> list[Problem]:
     """Verilator's messages as Problems that point into the user's files, not into our copies."""
     known = {path.name: path for path in files}
     found = []
