@@ -17,9 +17,10 @@ from mase_hw.checkpoints.read import read_state
 from mase_hw.config import Config, TrainingConfig, load_config
 from mase_hw.config.user_code import is_user_code
 from mase_hw.emit import Build
+from mase_hw.files import write_whole
 from mase_hw.flow import emit
 from mase_hw.search.prepare import Prepared
-from mase_hw.search.results import result_of, write_whole
+from mase_hw.search.results import result_of
 from mase_hw.search.run import save_weights, weights_path
 from mase_hw.search.space import Sample, quantize_args, redefine_args
 

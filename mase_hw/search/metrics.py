@@ -105,22 +105,26 @@ def average_bitwidth(graph: MaseGraph) -> Fraction:
 
 def design_of(graph: MaseGraph, config: Config) -> Design:
     """The hardware that `emit` would build; what stands in its way is a Problem."""
-    arguments = {"config": config.hardware, "target_interval": config.target.target_interval}
+    arguments = {"config": config.hardware, "target": config.target}
     graph, info = add_hardware_metadata_analysis_pass(graph, arguments)
-    return lower(config.target.top, info["chain"], info["choices"])
+    return lower(config.target.top, info["chain"], info["choices"], config.target)
 
 
 def hardware_metrics(graph: MaseGraph, config: Config, search: SearchConfig) -> dict[str, Number]:
-    """Those of the runners that the TOML names; cycles are exact."""
+    """Those of the runners that the TOML names; cycles are exact, LUTs are predicted."""
     metrics: dict[str, Number] = {}
     if "average_bitwidth" in search.hw_runners:
         average = average_bitwidth(graph)
         metrics["average_bitwidth"] = exact(average)
         metrics["memory_density"] = float(search.compare_to / average)
-    if "latency" in search.hw_runners or "interval" in search.hw_runners:
-        schedule = design_of(graph, config).schedule
-        cycles: dict[str, Number] = {"latency": schedule.latency, "interval": exact(schedule.interval)}
-        metrics |= {name: cycles[name] for name in ("latency", "interval") if name in search.hw_runners}
+    if asked := {"latency", "interval", "lut"} & set(search.hw_runners):
+        design = design_of(graph, config)
+        if asked & {"latency", "interval"}:
+            schedule = design.schedule
+            cycles: dict[str, Number] = {"latency": schedule.latency, "interval": exact(schedule.interval)}
+            metrics |= {name: cycles[name] for name in ("latency", "interval") if name in asked}
+        if "lut" in asked:
+            metrics["lut"] = design.cost().logic
     return metrics
 
 

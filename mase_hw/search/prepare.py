@@ -23,7 +23,7 @@ from mase_hw.training.device import choose_device
 from mase_hw.training.evaluate import evaluate
 from mase_hw.training.task import load_task
 
-_CYCLES = ("latency", "interval")
+_BUILT = ("latency", "interval", "lut")  # runners that need the design
 # Keys that may differ between the workers of a study, and between its interruption and its continuation.
 _FREE = ("accelerator", "num_workers", "log_level", "log_every_n_steps", "project_dir", "project", "load_type")
 _FREE_SETUP = ("n_trials", "n_jobs", "timeout")
@@ -123,7 +123,7 @@ def _try_out(prepared: Prepared) -> None:
     """Builds one candidate, the one with the fewest quantized nodes, and its hardware where that is measured."""
     config, search = prepared.config, prepared.search
     candidate = prepared.workshop.build(prepared.space.least_quantized(), training=False)
-    wanted = [name for name in _CYCLES if name in search.hw_runners]
+    wanted = [name for name in _BUILT if name in search.hw_runners]
     if not wanted:
         return
     by = search.space.seed.by
@@ -132,7 +132,7 @@ def _try_out(prepared: Prepared) -> None:
     try:
         with Collector() as found:
             chain = chain_of(candidate.graph, found, ruled)
-            choose(chain.layers, config.hardware, config.target.target_interval, found)
+            choose(chain, config.hardware, config.target, found)
     except ProblemsError as error:
         subject = f"search.strategy.hw_runner.{wanted[0]}: some samples cannot become hardware: "
         raise ProblemsError(*(_told(problem, subject, where) for problem in error.problems)) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from mase_hw.config.search import SearchConfig
+from mase_hw.files import write_whole
 from mase_hw.search.run import RESULT, weights_path
 
 
@@ -85,14 +85,6 @@ def write_best(trials: Sequence[FrozenTrial], out: Path) -> Path:
     document = {str(at): describe(trial) for at, trial in enumerate(trials)}
     write_whole(path, json.dumps(document, indent=4) + "\n")
     return path
-
-
-def write_whole(path: Path, text: str) -> None:
-    """So that another worker never reads half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
 
 
 def drop_beaten_weights(study: Study, best: Sequence[FrozenTrial], out: Path) -> None:
