@@ -13,13 +13,14 @@ PIP  := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 OLD := mase-hw needs Python 3.11 or newer and $(PYTHON) is %d.%d; name another one: make PYTHON=python3.11
 
-.PHONY: help sim test check bench clean
+.PHONY: help sim test check bench bench-hardware clean
 
 help:
 	@echo "make sim      emit a model and simulate it: MODEL=my.toml (default $(MODEL)), SIM='--seed 1'"
 	@echo "make test     the whole test suite: TEST='-k relu --durations=15', JOBS=2"
 	@echo "make check    formatter, linter, types, fast tests"
 	@echo "make bench    timings, as ratios: BENCH='--json bench.json'"
+	@echo "make bench-hardware   LUTs, cycles and emit times beside other tools'; slow: BENCH='--skip-unkept --only small'"
 	@echo "make clean    remove build/, dist/ and caches; VENV_TOO=1 also removes $(VENV)"
 	@echo "make help     this list; PYTHON=python3.12 chooses the Python that $(VENV) is made with"
 
@@ -54,6 +55,13 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/run.py $(BENCH)
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) --editable '.[bench]'
+	@touch $@
+
+bench-hardware: $(VENV)/.bench
+	$(BIN)/python bench/hardware.py $(BENCH)
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis $(if $(VENV_TOO),$(VENV))

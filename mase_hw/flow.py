@@ -12,14 +12,15 @@ import torch
 from torch import nn
 
 from mase_hw.config import Config
-from mase_hw.config.hardware import identifier_from, why_no_identifier
+from mase_hw.config.hardware import HardwareTarget, identifier_from, why_no_identifier
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.emit import Build, Samples, write_build
 from mase_hw.graph import MaseGraph
 from mase_hw.hardware import Design
 from mase_hw.hardware.layers import Chain
-from mase_hw.hardware.lower import lower, wanted_types
+from mase_hw.hardware.lower import lower
+from mase_hw.hardware.parts import wanted_types
 from mase_hw.loading import load_data, load_weights
 from mase_hw.models import input_shape
 from mase_hw.numerics import to_integers
@@ -59,8 +60,7 @@ def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
         input_shape(model, dataset, config.where("model" if dataset is None else "dataset")),
         quantize={**config.raw["passes"]["quantize"], "places": config.places},
         hardware={"config": config.hardware, "quantize": config.quantize},
-        target_interval=config.target.target_interval,
-        top=config.target.top,
+        target=config.target,
         fuse_batch_norm=config.fuse_batch_norm,
     )
     samples = None if dataset is None else run_samples(compiled, dataset)
@@ -75,11 +75,26 @@ def compile_model(
     *,
     target_interval: int | None = None,
     top: str = "top",
+    target: HardwareTarget | None = None,
     fuse_batch_norm: bool = False,
 ) -> Compiled:
-    """From a torch module to the design. `quantize` and `hardware` have the shape of their tables in a TOML."""
-    if reason := why_no_identifier(top):
-        raise ProblemsError(Problem(f'top = "{top}" {reason}', hint=f"for example {identifier_from(top)}"))
+    """From a torch module to the design. `quantize` and `hardware` have the shape of their tables in a TOML.
+
+    `target` is the whole of [hardware]; `top` and `target_interval` are for those who need no more of it.
+    """
+    target = target or HardwareTarget(top, target_interval=target_interval)
+    if reason := why_no_identifier(target.top):
+        hint = f"for example {identifier_from(target.top)}"
+        raise ProblemsError(Problem(f'top = "{target.top}" {reason}', hint=hint))
+    graph = quantized_graph(model, shape, quantize, fuse_batch_norm=fuse_batch_norm)
+    graph, info = add_hardware_metadata_analysis_pass(graph, {**(hardware or {}), "target": target})
+    return Compiled(model, graph, info["chain"], lower(target.top, info["chain"], info["choices"], target))
+
+
+def quantized_graph(
+    model: nn.Module, shape: tuple[int, ...], quantize: Mapping[str, Any], *, fuse_batch_norm: bool = False
+) -> MaseGraph:
+    """The model's graph, quantized, as far as software goes."""
     model.eval()
     graph = MaseGraph(model)
     graph, _ = remove_identity_transform_pass(graph)
@@ -87,10 +102,7 @@ def compile_model(
     if fuse_batch_norm:
         graph, _ = fuse_batch_norm_transform_pass(graph)
         graph = with_metadata(graph, shape)
-    graph, _ = quantize_transform_pass(graph, quantize)
-    hardware_args = {**(hardware or {}), "target_interval": target_interval}
-    graph, info = add_hardware_metadata_analysis_pass(graph, hardware_args)
-    return Compiled(model, graph, info["chain"], lower(top, info["chain"], info["choices"]))
+    return quantize_transform_pass(graph, quantize)[0]
 
 
 def with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:

@@ -15,8 +15,12 @@ COMMANDS = {
     "test": "Score a model on its test split.",
     "transform": "Apply a TOML's passes, score the result, save it.",
     "search": "Search widths and channels for the best trade-off.",
+    "explore": "Show every design that pays, size against interval.",
     "emit": "Quantize a model, choose its hardware, write RTL.",
     "sim": "Simulate a build and compare every stream with the software.",
+    "synth": "Count a build's cells per component with Yosys.",
+    "prove": "Prove that a build's RTL equals the software for every input.",
+    "verify": "Check a build against its certificate.",
     "doctor": "Say which tools are there, and how to get the others.",
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from rich import box
@@ -12,12 +14,23 @@ from rich.table import Table
 
 from mase_hw.config import load_config
 
+PREDICTED = "predicted: Yosys' cells of a Xilinx UltraScale+, not a vendor's figure"
+_NUMBERS = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
+
 
 @click.command("emit", short_help="Quantize a model, choose its hardware, write RTL.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="The build folder.  [default: build/<project>]")
 def command(model: Path, out: Path | None) -> None:
     """Quantize the model that the TOML file MODEL describes, choose its hardware, and write RTL.
+
+    \b
+    What is chosen is asked for in the TOML's [hardware]:
+      target_interval = 8                   the smallest design that takes a vector every 8 cycles
+      lut_budget = 9000, dsp_budget = 20    the fastest design that keeps within these
+      both                                  the smallest that does both
+    LUTs, flip-flops, DSP blocks and block RAMs (of 18 Kbit) in the table are predicted. `mase-hw explore` shows what
+    every interval would take, `mase-hw synth` counts the cells of what was written.
 
     \b
     Examples:
@@ -30,20 +43,56 @@ def command(model: Path, out: Path | None) -> None:
         from mase_hw.flow import emit  # loads torch
 
         build, notes = emit(config, out or Path("build") / config.project)
-    for note in notes:
-        console.print(f"note: {note}", highlight=False)
+    for note in (*notes, *_solver_notes(build.manifest)):
+        console.print(f"note: {note}", highlight=False, soft_wrap=True)
+    console.print(_table(build.manifest))
+    interval, latency = build.manifest["interval"], build.manifest["latency"]
+    console.print(f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)", highlight=False)
+    console.print(f"LUT, FF, DSP, BRAM are {PREDICTED}", highlight=False)
+    console.print(f"written: {build.path}   next: mase-hw sim {build.path}", highlight=False)
+
+
+def _table(manifest: Mapping[str, Any]) -> Table:
+    components = {entry["name"]: entry for entry in manifest["components"]}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("node", "op", "built", "lanes", "data_in", "data_out", "interval", "latency"):
-        table.add_column(title, overflow="fold", justify="right" if title in ("interval", "latency") else "left")
-    for node in build.manifest["nodes"]:
+    for title in ("node", "op", "built", "lanes", "data_in", "data_out", *_NUMBERS):
+        table.add_column(title, overflow="fold", justify="right" if title in _NUMBERS else "left")
+    owned: set[str] = set()
+    for node in manifest["nodes"]:
+        owned |= set(node["components"])
         lanes = f"{node['data_in_parallelism']} -> {node['data_out_parallelism']}"
         types = [_type(node[side]) for side in ("data_in", "data_out")]
         numbers = [str(node[key]) for key in ("interval", "latency")]
-        table.add_row(node["name"], node["op"], node["implementation"], lanes, *types, *numbers)
-    console.print(table)
-    interval, latency = build.manifest["interval"], build.manifest["latency"]
-    console.print(f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)", highlight=False)
-    console.print(f"written: {build.path}   next: mase-hw sim {build.path}", highlight=False)
+        built = _built(node, components.get(node["name"], {}).get("values", {}))
+        table.add_row(node["name"], node["op"], built, lanes, *types, *numbers, *_figures(node["cost"]))
+    between = [entry["cost"] for name, entry in components.items() if name not in owned]
+    if between:
+        sums = {key: sum(cost[key] for cost in between) for key in between[0]}
+        table.add_row("between nodes", "", f"{len(between)} skids", *[""] * 5, *_figures(sums))
+    table.add_section()
+    table.add_row("total", *[""] * 7, *_figures(manifest["cost"]))
+    return table
+
+
+def _built(node: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """The implementation with what belongs to it: `folded 4x8`."""
+    built = str(node["implementation"])
+    if built == "folded":
+        built = f"folded {values['p_in']}x{values['p_out']}{' DSP' if values['use_dsp'] else ''}"
+    elif built == "serial":
+        built = f"serial {values['digit_bits']}"
+    return built
+
+
+def _figures(cost: Mapping[str, int]) -> list[str]:
+    return [str(cost["lut"] + cost["lutram"]), *(str(cost[key]) for key in ("ff", "dsp", "bram"))]
+
+
+def _solver_notes(manifest: Mapping[str, Any]) -> list[str]:
+    """Adder graphs that are larger than they need be, because the solver was not given the time."""
+    solvers = {entry["name"]: str(entry["values"].get("solver", "")) for entry in manifest["components"]}
+    found = [(name, text) for name, text in solvers.items() if text.startswith("plain")]
+    return [f"{name} has a plain adder graph, not a shared one{text.removeprefix('plain')}" for name, text in found]
 
 
 def _type(fixed: dict[str, int]) -> str:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from mase_hw.config.entries import PerNode, parse_entries
 from mase_hw.config.places import Places
 from mase_hw.config.systemverilog import KEYWORDS
 from mase_hw.config.table import Table, shown
-from mase_hw.diagnostics import Collector
+from mase_hw.diagnostics import Collector, Place
+from mase_hw.numerics import MAX_WIDTH
 
-Implementation = Literal["auto", "unrolled", "folded"]
+Implementation = Literal["auto", "unrolled", "serial", "folded"]
 Interface = Literal["stream"]
 
-IMPLEMENTATIONS: tuple[Implementation, ...] = ("auto", "unrolled", "folded")
+IMPLEMENTATIONS: tuple[Implementation, ...] = ("auto", "unrolled", "serial", "folded")
 INTERFACES: tuple[Interface, ...] = ("stream",)
 MAX_FIFO_DEPTH = 1 << 10  # the FIFO is read within the cycle, so it lives in LUT RAM
+MAX_ADDERS_PER_STAGE = 64
+OWN_KEYS = {"digit_bits": "serial", "array_in": "folded", "array_out": "folded", "use_dsp": "folded"}
 RESERVED = "mase"  # first word of the library's and the bench's module names
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -32,6 +36,10 @@ class HardwareSpec:
     data_in_parallelism: int | None = None
     data_out_parallelism: int | None = None
     data_in_fifo_depth: int = 0
+    digit_bits: int | None = None  # serial: bits of every input in one cycle
+    array_in: int | None = None  # folded: multipliers, inputs x outputs; they need not divide the layer
+    array_out: int | None = None
+    use_dsp: bool | None = None  # folded: the multipliers are DSP blocks
 
 
 @dataclass(frozen=True)
@@ -41,11 +49,23 @@ class HardwareConfig(PerNode[HardwareSpec]):
 
 @dataclass(frozen=True)
 class HardwareTarget:
-    """The [hardware] table: the top module's name, its interface, and cycles per inference to reach."""
+    """The [hardware] table: the top module's name, its interface, and what the whole design is to reach or to keep.
+
+    `adders_per_stage` and `solver_seconds` are the operators' own where they are None.
+    """
 
     top: str
     interface: Interface = "stream"
     target_interval: int | None = None
+    lut_budget: int | None = None
+    dsp_budget: int | None = None
+    adders_per_stage: int | None = None
+    solver_seconds: float | None = None
+    places: Places | None = field(default=None, compare=False, repr=False)
+
+    def where(self, key: str) -> Place | None:
+        """The line of a key, for problems found later."""
+        return self.places.of("hardware", key) if self.places else None
 
 
 def parse_hardware(
@@ -61,12 +81,31 @@ def parse_hardware(
 
 def _spec(config: Table) -> HardwareSpec:
     config.only(HardwareSpec.__dataclass_fields__)
-    return HardwareSpec(
+    spec = HardwareSpec(
         cast(Implementation, config.choice("implementation", "auto", IMPLEMENTATIONS)),
         config.integer("data_in_parallelism", None, 1),
         config.integer("data_out_parallelism", None, 1),
         config.integer("data_in_fifo_depth", 0, 0, MAX_FIFO_DEPTH) or 0,
+        config.integer("digit_bits", None, 1, MAX_WIDTH),
+        config.integer("array_in", None, 1),
+        config.integer("array_out", None, 1),
+        config.boolean("use_dsp", False) if "use_dsp" in config.values else None,
     )
+    _check_together(config, spec)
+    return spec
+
+
+def _check_together(config: Table, spec: HardwareSpec) -> None:
+    """Keys that belong to different implementations, in one table."""
+    given = {key: owner for key, owner in OWN_KEYS.items() if getattr(spec, key) not in (None, False)}
+    for key, owner in given.items():
+        if spec.implementation not in ("auto", owner):
+            text = f"{key} is for {owner} layers, and implementation = {shown(spec.implementation)}"
+            config.problem(text, key, hint=f'delete {key}, or set implementation = "{owner}"')
+    if spec.implementation == "auto" and len(set(given.values())) > 1:
+        other = next(key for key in given if key != "digit_bits")
+        text = f"digit_bits is for serial layers, and {other} for folded ones"
+        config.problem(text, "digit_bits", hint="delete one of the two")
 
 
 def parse_target(
@@ -78,7 +117,7 @@ def parse_target(
 ) -> HardwareTarget:
     """`top` is made from the project's name when it is not given."""
     table = Table(mapping, tuple(subject.split(".")), found, places)
-    table.only(HardwareTarget.__dataclass_fields__)
+    table.only([key for key in HardwareTarget.__dataclass_fields__ if key != "places"])
     fallback = identifier_from(project)
     top = table.string("top", fallback) or fallback
     reason = why_no_identifier(table.values["top"]) if isinstance(table.values.get("top"), str) else None
@@ -87,7 +126,24 @@ def parse_target(
         table.problem(f"top = {shown(table.values['top'])} {reason}", "top", hint=hint)
         top = fallback
     interface = cast(Interface, table.choice("interface", "stream", INTERFACES))
-    return HardwareTarget(top, interface, table.integer("target_interval", None, 1))
+    return HardwareTarget(
+        top,
+        interface,
+        table.integer("target_interval", None, 1),
+        table.integer("lut_budget", None, 0),
+        table.integer("dsp_budget", None, 0),
+        table.integer("adders_per_stage", None, 1, MAX_ADDERS_PER_STAGE),
+        _seconds(table),
+        places,
+    )
+
+
+def _seconds(table: Table) -> float | None:
+    seconds = table.number("solver_seconds", None)
+    if seconds is not None and not 0 < seconds < math.inf:
+        table.problem(f"solver_seconds = {shown(seconds)} is out of range", "solver_seconds", hint="more than 0")
+        return None
+    return seconds
 
 
 def why_no_identifier(name: str) -> str | None:

@@ -55,7 +55,7 @@ def raw_mapping(
                 **{key: _hardware(spec) for key, spec in hardware.entries.items()},
             },
         },
-        "hardware": asdict(target),
+        "hardware": {key: value for key, value in vars(target).items() if key != "places"},
     }
     if search:
         raw["search"] = plain(search)

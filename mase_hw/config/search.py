@@ -27,6 +27,7 @@ HW_RUNNERS = {
     "average_bitwidth": ("average_bitwidth", "memory_density"),
     "latency": ("latency",),
     "interval": ("interval",),
+    "lut": ("lut",),
 }
 METRICS: dict[str, Direction] = {
     "loss": "minimize",
@@ -35,6 +36,7 @@ METRICS: dict[str, Direction] = {
     "memory_density": "maximize",
     "latency": "minimize",
     "interval": "minimize",
+    "lut": "minimize",
 }
 
 

@@ -22,6 +22,7 @@ from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit.render import render
 from mase_hw.emit.store import load_design, save_design
 from mase_hw.hardware import Design, Stream
+from mase_hw.hardware.cost import Cost
 from mase_hw.numerics.rounding import Integers
 
 SCHEMA = 1
@@ -87,6 +88,7 @@ def write_build(path: Path, design: Design, config: Mapping[str, Any], samples: 
         "outputs": [_port(design.output)],
         "interval": _exact(design.schedule.interval),
         "latency": design.schedule.latency,
+        "cost": asdict(design.cost()),
         "nodes": [_node(design, k) for k in range(len(design.nodes))],
         **design_values,
         "config": config,
@@ -162,4 +164,5 @@ def _node(design: Design, k: int) -> dict[str, Any]:
         **asdict(node),
         "interval": max((component.interval for component in made), default=0),
         "latency": main[0].latency if main else 0,
+        "cost": asdict(sum((component.cost() for component in made), Cost())),
     }

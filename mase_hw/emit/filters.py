@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
-from mase_hw.ops.sums import Sum
+from mase_hw.hardware.component import Long
 
 
 def constant(value: int, width: int) -> str:
@@ -37,36 +36,14 @@ def index_width(count: int) -> int:
 
 
 def parameter(value: int | bool) -> str:
+    if isinstance(value, Long):
+        return constant(value, 64)
     return f"1'b{int(value)}" if isinstance(value, bool) else str(value)
-
-
-def terms(total: Sum, depth: int) -> str:
-    """The right side of a registered sum of level `depth`, wrapped."""
-    parts = [_wrapped(total.constant, total.width)] if total.constant or not total.terms else []
-    for term in total.terms:
-        source = f"x[{term.index}]" if depth == 1 else f"s{depth - 1}_{term.index}_q"
-        factor = "" if term.factor == 1 else f" * {_wrapped(term.factor, total.width)}"
-        parts.append(f"{total.width}'({source}){factor}")
-    lines = textwrap.wrap(" + ".join(parts).replace(" * ", "\0"), 92, break_on_hyphens=False, break_long_words=False)
-    return "\n          ".join(lines).replace("\0", " * ")
-
-
-def _wrapped(value: int, width: int) -> str:
-    """A literal modulo 2**width: a factor may be larger than the sum it goes into, which still comes out right."""
-    half = 1 << (width - 1)
-    return constant((value + half) % (2 * half) - half, width)
-
-
-def lanes(indices: Sequence[int]) -> str:
-    """Lanes of `x` in a concatenation, wrapped."""
-    return "\n      ".join(textwrap.wrap(", ".join(f"x[{i}]" for i in indices), 92))
 
 
 FILTERS = {
     "constants": constants,
     "index_width": index_width,
-    "lanes": lanes,
     "parameter": parameter,
-    "terms": terms,
     "word": word,
 }

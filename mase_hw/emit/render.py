@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mase_hw import resources
 from mase_hw.emit.filters import FILTERS
-from mase_hw.hardware import Component, Design
+from mase_hw.hardware import Component, Design, Pipe, runs
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,10 @@ class Part:
     component: Component
     module: str
     parameters: Mapping[str, Any]
+
+    @property
+    def pipe(self) -> bool:
+        return isinstance(self.component, Pipe)
 
 
 def render(design: Design) -> dict[str, str]:
@@ -68,7 +72,11 @@ def _environment() -> Environment:
 def _top(environment: Environment, design: Design, parts: list[Part]) -> str:
     timing = design.schedule
     return environment.get_template("top.sv.j2").render(
-        design=design, parts=parts, interval=timing.interval, latency=timing.latency
+        design=design,
+        parts={part.component.name: part for part in parts},
+        runs=runs(design.components),
+        interval=timing.interval,
+        latency=timing.latency,
     )
 
 

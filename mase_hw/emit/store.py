@@ -35,6 +35,7 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
             "outputs": [stream.name for stream in component.outputs],
             "interval": component.interval,
             "latency": component.latency,
+            "cost": asdict(component.cost()),
             "values": {},
         }
         for name, value in _own(component).items():
@@ -73,7 +74,7 @@ def _own(component: Component) -> dict[str, Any]:
 
 def _finish(value: Mapping[str, Any]) -> Finish:
     fixed, rounding = Fixed(**value["fixed"]), Rounding(value["rounding"])
-    return Finish(value["frac"], value["lo"], value["hi"], fixed, rounding)
+    return Finish(**{**value, "fixed": fixed, "rounding": rounding})
 
 
 def _node(entry: Mapping[str, Any]) -> Node:

@@ -1,140 +1,96 @@
-"""Which implementation and which parallelism each layer gets: what the user asked for, and the rest by rule."""
+"""How each layer is built: what the user asked for, and the rest by the optimiser."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mase_hw.config.hardware import HardwareConfig, HardwareSpec
+from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget
 from mase_hw.diagnostics import Collector
-from mase_hw.hardware.layers import MATRIX_OPS, Layer
+from mase_hw.hardware.asked import check_reachable, suited
+from mase_hw.hardware.budget import reach
+from mase_hw.hardware.choice import Choice
+from mase_hw.hardware.layers import MATRIX_OPS, Chain
+from mase_hw.hardware.optimize import Planner
+from mase_hw.hardware.parts import Options
+from mase_hw.hardware.space import FOREVER, Candidate, Site, candidates, sites
 
-UNROLLED_WEIGHTS = 4096  # without a target interval, larger matrices are folded
-FOLDED_INTERVAL = 256  # the target of such a matrix
+__all__ = ["Choice", "Request", "choose", "request"]
+
+UNROLLED_WEIGHTS = 4096  # where nothing is asked of the whole, larger matrices are folded
+FOLDED_INTERVAL = 256  # and this is the interval of such a matrix
 
 
 @dataclass(frozen=True)
-class Choice:
-    """How a layer is built: its implementation and the lanes of its input and output streams."""
+class Request:
+    """A chain, what is fixed for each of its layers, and what is asked of the whole."""
 
-    implementation: str  # unrolled | folded for a matrix, stream for elementwise layers
-    data_in_parallelism: int
-    data_out_parallelism: int
-    data_in_fifo_depth: int = 0
+    chain: Chain
+    sites: tuple[Site, ...]
+    specs: tuple[HardwareSpec, ...]
+    config: HardwareConfig
+    target: HardwareTarget
+    dsp: bool  # DSP blocks may be used
+
+    @property
+    def planner(self) -> Planner:
+        return Planner(self.chain, Options.of(self.target), self.offer)
+
+    def offer(self, slowest: int) -> list[list[Candidate]]:
+        """What each layer may become in a design with an interval of at most `slowest`."""
+        pairs = zip(self.sites, self.specs, strict=True)
+        return [candidates(site, spec, self.dsp, slowest) for site, spec in pairs]
+
+    def usual(self, _: int = FOREVER) -> list[list[Candidate]]:
+        """The same where nothing is asked of the whole: small matrices unrolled, large ones folded."""
+        offered: list[list[Candidate]] = []
+        for site, spec in zip(self.sites, self.specs, strict=True):
+            offered.append(_usual(site, spec) if site.layer.op in MATRIX_OPS else [])
+        slowest = max((candidate.interval for found in offered for candidate in found), default=1)
+        for k, (site, spec) in enumerate(zip(self.sites, self.specs, strict=True)):
+            if site.layer.op not in MATRIX_OPS:
+                offered[k] = _fastest_or(candidates(site, spec, False), slowest)
+        return offered
 
 
-def choose(
-    layers: Sequence[Layer], config: HardwareConfig, target_interval: int | None, found: Collector
-) -> list[Choice]:
-    """A choice for each layer; what cannot be built as asked is a problem."""
-    specs = [config.for_node(layer.name, layer.op) for layer in layers]
-    for layer, spec in zip(layers, specs, strict=True):
-        _check(layer, spec, config, found)
+def request(
+    chain: Chain, config: HardwareConfig, target: HardwareTarget, found: Collector, *, dsp: bool = False
+) -> Request:
+    """What the user asks for, checked."""
+    specs = [suited(layer, config, found) for layer in chain.layers]
     found.raise_if_any()
-    matrices = {
-        layer.name: _matrix(layer, spec, target_interval)
-        for layer, spec in zip(layers, specs, strict=True)
-        if layer.op in MATRIX_OPS
-    }
-    choices = [
-        matrices.get(layer.name) or _elementwise(k, layers, specs[k], matrices, target_interval)
-        for k, layer in enumerate(layers)
-    ]
-    for layer, spec, choice in zip(layers, specs, choices, strict=True):
-        _check_target(layer, spec, choice, config, target_interval, found)
-    return choices
+    return Request(chain, tuple(sites(chain)), tuple(specs), config, target, dsp or bool(target.dsp_budget))
 
 
-def divisors(n: int) -> list[int]:
-    small = [d for d in range(1, int(n**0.5) + 1) if n % d == 0]
-    return sorted({*small, *(n // d for d in small)})
+def choose(chain: Chain, config: HardwareConfig, target: HardwareTarget, found: Collector) -> list[Choice]:
+    """A choice for each layer; what cannot be built as asked is a problem."""
+    asked = request(chain, config, target, found)
+    if target.target_interval is None and target.lut_budget is None and target.dsp_budget is None:
+        plan = Planner(chain, Options.of(target), asked.usual).best()
+    else:
+        if target.target_interval is not None:
+            for site, spec in zip(asked.sites, asked.specs, strict=True):
+                check_reachable(site, spec, config, target.target_interval, found)
+            found.raise_if_any()
+        plan = reach(asked.planner, target, found)
+    found.raise_if_any()
+    assert plan is not None
+    return list(plan.choices)
 
 
-def _check(layer: Layer, spec: HardwareSpec, config: HardwareConfig, found: Collector) -> None:
-    features = {"data_in_parallelism": ("in_features", layer.in_features)}
-    features["data_out_parallelism"] = ("out_features", layer.out_features)
-    for key, (what, count) in features.items():
-        asked = getattr(spec, key)
-        if asked is not None and count % asked:
-            below = [d for d in divisors(count) if d < asked][-1:]
-            above = [d for d in divisors(count) if d > asked][:1]
-            found.add(
-                f"hardware.{layer.name}: {key} = {asked} does not divide {what} = {count}",
-                config.where(layer.name, layer.op, key),
-                f"divisors near {asked}: {', '.join(str(d) for d in below + above)}",
-                layer.note,
-            )
-    meant = config.key_for(layer.name, layer.op) != "default"  # a default is for those that it suits
-    if meant and spec.implementation != "auto" and layer.op not in MATRIX_OPS:
-        found.add(
-            f"hardware.{layer.name}: a {layer.op} has one implementation, not {spec.implementation}",
-            config.where(layer.name, layer.op, "implementation"),
-            "delete the line: implementation is for linear layers",
-            layer.note,
-        )
+def _usual(site: Site, spec: HardwareSpec) -> list[Candidate]:
+    layer = site.layer
+    lanes = (spec.data_in_parallelism, spec.data_out_parallelism)
+    whole = all(p in (None, n) for p, n in zip(lanes, (layer.in_features, layer.out_features), strict=True))
+    free = spec.implementation == "auto" and spec.digit_bits is None
+    if free:
+        small = layer.in_features * layer.out_features <= UNROLLED_WEIGHTS and whole
+        folded = spec.array_in or spec.array_out or spec.use_dsp or not small
+        spec = replace(spec, implementation="folded" if folded else "unrolled")
+    found = candidates(site, spec, False, FOLDED_INTERVAL) or candidates(site, spec, False)
+    return _fastest_or(found, FOLDED_INTERVAL)
 
 
-def _check_target(
-    layer: Layer, spec: HardwareSpec, choice: Choice, config: HardwareConfig, target: int | None, found: Collector
-) -> None:
-    """A parallelism that the user fixed may be too small for the interval that the user wants."""
-    fixed = [key for key in ("data_in_parallelism", "data_out_parallelism") if getattr(spec, key) is not None]
-    if target is None:
-        return
-    if spec.data_in_fifo_depth == 1 and 2 * (layer.in_features // choice.data_in_parallelism) > target:
-        found.add(
-            f"hardware.{layer.name}: a FIFO of one beat takes every second cycle, target_interval is {target}",
-            config.where(layer.name, layer.op, "data_in_fifo_depth"),
-            "set data_in_fifo_depth = 2, which takes every cycle",
-            layer.note,
-        )
-    if not fixed:
-        return
-    in_beats = layer.in_features // choice.data_in_parallelism
-    out_beats = layer.out_features // choice.data_out_parallelism
-    interval = in_beats * out_beats if choice.implementation == "folded" else max(in_beats, out_beats)
-    if interval > target:
-        lanes = f"{choice.data_in_parallelism} x {choice.data_out_parallelism}"
-        found.add(
-            f"hardware.{layer.name}: a parallelism of {lanes} takes {interval} cycles, target_interval is {target}",
-            config.where(layer.name, layer.op, fixed[0]),
-            "raise the parallelism, or delete it and let the tool choose",
-            layer.note,
-        )
-
-
-def _matrix(layer: Layer, spec: HardwareSpec, target: int | None) -> Choice:
-    full = (layer.in_features, layer.out_features)
-    asked = (spec.data_in_parallelism, spec.data_out_parallelism)
-    folded = spec.implementation == "folded"
-    if spec.implementation == "auto":
-        folded = full[0] * full[1] > UNROLLED_WEIGHTS if target is None else target > 1
-        folded = folded or any(a is not None and a != f for a, f in zip(asked, full, strict=True))
-    if not folded:
-        return Choice("unrolled", asked[0] or full[0], asked[1] or full[1], spec.data_in_fifo_depth)
-    p_in, p_out = _array(full, asked, target or FOLDED_INTERVAL)
-    kind = "unrolled" if (p_in, p_out) == full and spec.implementation == "auto" else "folded"
-    return Choice(kind, p_in, p_out, spec.data_in_fifo_depth)
-
-
-def _array(full: tuple[int, int], asked: tuple[int | None, int | None], target: int) -> tuple[int, int]:
-    """The smallest array of multipliers that reaches the target; of equals the one with the fewest accumulators."""
-    pairs = [
-        (p_in, p_out)
-        for p_in in ([asked[0]] if asked[0] else divisors(full[0]))
-        for p_out in ([asked[1]] if asked[1] else divisors(full[1]))
-    ]
-    fast = [(p, q) for p, q in pairs if (full[0] // p) * (full[1] // q) <= target]
-    return min(fast or pairs[-1:], key=lambda pair: (pair[0] * pair[1], pair[1]))  # the last pair is the fastest
-
-
-def _elementwise(
-    k: int, layers: Sequence[Layer], spec: HardwareSpec, matrices: dict[str, Choice], target: int | None
-) -> Choice:
-    """As many lanes as the narrower of the matrices around it, so that it is no wider than its stream must be."""
-    before = [matrices[layer.name].data_out_parallelism for layer in layers[:k] if layer.name in matrices]
-    after = [matrices[layer.name].data_in_parallelism for layer in layers[k:] if layer.name in matrices]
-    features = layers[k].in_features
-    lanes = min(before[-1:] + after[:1], default=min(d for d in divisors(features) if features // d <= (target or 1)))
-    p_in = spec.data_in_parallelism or spec.data_out_parallelism or lanes
-    return Choice("stream", p_in, spec.data_out_parallelism or p_in, spec.data_in_fifo_depth)
+def _fastest_or(found: list[Candidate], slowest: int) -> list[Candidate]:
+    """Those that are fast enough, or the fastest."""
+    limit = max(slowest, min(candidate.interval for candidate in found))
+    return [candidate for candidate in found if candidate.interval <= limit]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, ClassVar
 
-from mase_hw.hardware.control import Control
+from mase_hw.hardware.control import Control, PipeControl
+from mase_hw.hardware.cost import Cost
 from mase_hw.hardware.stream import Stream
 from mase_hw.numerics.rounding import Integers
 
@@ -56,6 +58,10 @@ class Component(ABC):
     def instance(self) -> Instance:
         """How the component is written in SystemVerilog."""
 
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What it takes on the chip, predicted."""
+
     def extremes(self) -> Integers | None:
         """Input vectors that drive every accumulator to its proven bounds, where corners alone would not."""
         return None
@@ -67,6 +73,35 @@ class Component(ABC):
     @property
     def output(self) -> Stream:
         return self.outputs[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Pipe(Component):
+    """A component without a handshake of its own: registers that all move when `enable` is high.
+
+    Pipes that follow one another form a run. A run shares one enable, made in the top: it moves unless a finished beat
+    waits at its end. So no chain of readies runs through its components, and nothing has to be buffered between them.
+    """
+
+    registered_ready = False
+
+    @property
+    def interval(self) -> int:
+        return self.input.beats
+
+    def control(self) -> Control:
+        return PipeControl(self.latency)
+
+
+def runs(components: Sequence[Component]) -> list[tuple[Component, ...]]:
+    """The components in groups that move together: pipes that follow one another; every other one by itself."""
+    keys = [-1 if isinstance(component, Pipe) else k for k, component in enumerate(components)]
+    found = groupby(zip(keys, components, strict=True), key=lambda item: item[0])
+    return [tuple(component for _, component in group) for _, group in found]
+
+
+class Long(int):
+    """A parameter of 64 bits; others have 32."""
 
 
 @dataclass(frozen=True)

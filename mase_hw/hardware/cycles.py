@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from mase_hw.hardware.component import Component
-from mase_hw.hardware.control import FOREVER, Control
+from mase_hw.hardware.component import Component, Pipe, runs
+from mase_hw.hardware.control import FOREVER, Control, PipeControl
 from mase_hw.numerics.rounding import Integers
 
 _MAX_STEPS = 50_000_000  # cycles in which something moves; a design has far fewer before it repeats itself
@@ -54,7 +54,7 @@ class Schedule:
 
 def schedule(chain: Sequence[Component]) -> Schedule:
     """The schedule of components that follow one another, fed and drained without a stall."""
-    controls = [component.control() for component in chain]
+    controls = [_control(run) for run in runs(chain)]
     in_beats, out_beats = chain[0].input.beats, chain[-1].output.beats
     taken: list[int] = []
     given: list[int] = []
@@ -86,6 +86,13 @@ def schedule(chain: Sequence[Component]) -> Schedule:
                 return _repeat(taken, given, in_beats, out_beats, vector - earlier, cycle - at)
             seen[state] = (vector, cycle)
     raise AssertionError(f"no steady state within {_MAX_STEPS} steps")
+
+
+def _control(run: Sequence[Component]) -> Control:
+    """The control of components that move together: pipes are one long pipe."""
+    if isinstance(run[0], Pipe):
+        return PipeControl(sum(component.latency for component in run))
+    return run[0].control()
 
 
 def _quiet(controls: Sequence[Control], ready: Sequence[bool]) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mase_hw.hardware.component import Component
+from mase_hw.hardware.component import Component, Pipe
+from mase_hw.hardware.cost import Cost
 from mase_hw.hardware.cycles import Schedule, schedule
 from mase_hw.hardware.stream import Stream
 from mase_hw.numerics import Fixed
@@ -55,6 +56,10 @@ class Design:
         """Exact cycles of an unstalled run."""
         return schedule(self.components)
 
+    def cost(self) -> Cost:
+        """What the components take together, predicted; the top itself is wires and one gate for each run."""
+        return sum((component.cost() for component in self.components), Cost())
+
     def component(self, name: str) -> Component:
         return next(component for component in self.components if component.name == name)
 
@@ -81,6 +86,7 @@ class Design:
         for before, after in zip(self.components, self.components[1:], strict=False):
             assert before.output == after.input, f"{before.name} does not drive {after.name}"
             chained = not before.registered_ready and not after.registered_ready
+            chained = chained and not (isinstance(before, Pipe) and isinstance(after, Pipe))  # these share an enable
             assert not chained, f"a ready runs through both {before.name} and {after.name}"
         for stream in self.streams:
             assert stream.features % stream.lanes == 0, f"{stream.name}: {stream.lanes} lanes of {stream.features}"

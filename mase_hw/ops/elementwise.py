@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from mase_hw.hardware.component import Component, Instance
-from mase_hw.hardware.control import Control, PipeControl
+from mase_hw.hardware.component import Instance, Pipe
+from mase_hw.hardware.cost import Cost
 from mase_hw.hardware.stream import Stream
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.result import Finish, Result, finish
+from mase_hw.ops.result import Finish, Result, finish, requantize_cost
 
 
 @dataclass(frozen=True, eq=False)
-class Elementwise(Component):
-    """One stage: something exact on each element, then requantize."""
+class Elementwise(Pipe):
+    """One stage: requantize, with or without a ReLU."""
 
-    rectify: ClassVar[bool] = False
     latency = 1
-    registered_ready = False
     step: Finish
 
-    @property
-    def interval(self) -> int:
-        return self.input.beats
-
-    def control(self) -> Control:
-        return PipeControl(self.latency)
+    def execute(self, x: Integers) -> Integers:
+        return self.step.execute(x)
 
     def instance(self) -> Instance:
-        values = {"Lanes": self.input.lanes, "InSigned": self.input.fixed.signed, **self.step.parameters()}
-        values["InWidth"] = self.input.fixed.width
-        values["Rectify"] = self.rectify
+        x = self.input
+        values = {"Lanes": x.lanes, "InWidth": x.fixed.width, "InSigned": x.fixed.signed, **self.step.parameters()}
         return Instance(library="mase_cast", values=values, needs=("mase_requantize",))
+
+    def cost(self) -> Cost:
+        return sum([requantize_cost(self.step.parameters())] * self.input.lanes, Cost(ff=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +35,6 @@ class Cast(Elementwise):
     """The same numbers in another type: `requantize(n)`."""
 
     kind = "cast"
-
-    def execute(self, x: Integers) -> Integers:
-        return self.step.execute(x)
 
 
 def cast(name: str, x: Stream, result: Result) -> Cast:

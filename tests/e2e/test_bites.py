@@ -42,7 +42,7 @@ class Mutant:
 
 MUTANTS = {
     "a folded weight": Mutant(
-        "toy_seq_blocks_2.sv", r"(Weights\[Steps\] = '\{\s+\d+'h)(.)", r"\1FLIP\2", "seq_blocks_2_out (seq_blocks_2)"
+        "toy_seq_blocks_2.sv", r"(Weights\d?\[\d+\] = '\{\s+\d+'h)(.)", r"\1FLIP\2", "seq_blocks_2_out (seq_blocks_2)"
     ),
     "an unrolled weight": Mutant(
         "toy_seq_blocks_5.sv",
@@ -66,8 +66,8 @@ MUTANTS = {
     ),
     "a buffer that never frees": Mutant(
         "toy_seq_blocks_2.sv",
-        r"fill_q\[read_half_q\] <= '0",
-        "fill_q[read_half_q] <= fill_q[read_half_q]",
+        r"full_q\[read_half_q\] <= 1'b0",
+        "full_q[read_half_q] <= 1'b1",
         "(seq_blocks_2)",
     ),
     "valid that waits for ready": Mutant(

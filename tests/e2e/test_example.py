@@ -25,7 +25,7 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("example")
     done = mase_hw("emit", MODEL, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "interval 32 cycles, latency 54 cycles" in done.stdout
+    assert "interval 32 cycles, latency 63 cycles" in done.stdout
     return folder
 
 
@@ -36,7 +36,7 @@ def test_simulation_says_what_was_compared(emitted: Path) -> None:
     lines = done.stdout.splitlines()
     assert "32200 outputs compared, 32200 equal" in lines[0]
     assert lines[1].startswith("  vectors: 355 data set, 1 all smallest, 1 all largest, 128 one hot, 64 accumulator")
-    assert lines[2] == "  interval 32 predicted, 32 simulated; latency 54 predicted, 54 simulated"
+    assert lines[2] == "  interval 32 predicted, 32 simulated; latency 63 predicted, 63 simulated"
     assert lines[3] == "  accuracy: float 97.75%, quantized 98.31%, hardware 98.31%"
     assert lines[-1] == "passed: every integer of every stream equals the software reference"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
-from support import assert_rtl_equal, assert_software_equal, eight_bit, randomized
+from support import assert_rtl_equal, assert_software_equal, eight_bit, named, randomized
 from torch import Tensor, nn
 
 from mase_hw.flow import compile_model
@@ -56,13 +56,18 @@ def test_every_form(interval: int, tmp_path: Path) -> None:
 
 
 def test_hardware_metadata_is_written_where_mase_has_it() -> None:
-    compiled = compile_model(randomized(Forms()), (2, 2, 2), eight_bit(), target_interval=4)
+    hardware = named(twice={"implementation": "folded"})
+    compiled = compile_model(randomized(Forms()), (2, 2, 2), eight_bit(), hardware, target_interval=4)
     by_name = {node.name: node.meta["mase"].parameters["hardware"] for node in compiled.graph.fx_graph.nodes}
     assert by_name["twice"] == {
         "is_implicit": False,
         "implementation": "folded",
         "data_in_parallelism": 8,
-        "data_out_parallelism": 2,
+        "data_out_parallelism": 8,
         "data_in_fifo_depth": 0,
+        "digit_bits": None,
+        "array_in": 8,
+        "array_out": 2,
+        "use_dsp": False,
     }
     assert by_name["x"] == {"is_implicit": True}

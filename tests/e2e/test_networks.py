@@ -15,13 +15,15 @@ MODELS = ("jsc-tiny", "jsc-toy", "jsc-s", "test-hhy")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("interval", [1, 16], ids=["unrolled", "folded"])
+@pytest.mark.parametrize(("kind", "interval"), [("unrolled", 1), ("serial", 8), ("folded", 16)])
 @pytest.mark.parametrize("name", MODELS)
-def test_model_in_rtl(name: str, interval: int, tmp_path: Path) -> None:
-    compiled = compile_model(randomized(get_model(name)), (16,), eight_bit(), target_interval=interval, top="dut")
-    built = {node.implementation for node in compiled.design.nodes if node.op == "linear"}
-    assert built == {"unrolled" if interval == 1 else "folded"}
-    assert compiled.design.schedule.interval == interval
+def test_model_in_rtl(name: str, kind: str, interval: int, tmp_path: Path) -> None:
+    hardware = {"by": "type", "linear": {"config": {"implementation": kind}}}
+    compiled = compile_model(
+        randomized(get_model(name)), (16,), eight_bit(), hardware, target_interval=interval, top="dut"
+    )
+    assert {node.implementation for node in compiled.design.nodes if node.op == "linear"} == {kind}
+    assert compiled.design.schedule.interval <= interval
     assert_software_equal(compiled, 256)
     assert_yosys_elaborates(write_rtl(compiled.design, tmp_path / "yosys"), "dut")
     assert_rtl_equal(compiled.design, tmp_path)
@@ -38,4 +40,4 @@ def test_model_in_software(name: str, rounding: Rounding, relu: bool, fuse: bool
     table = eight_bit(relu=relu, rounding=rounding)
     compiled = compile_model(model, (features,), table, target_interval=8, fuse_batch_norm=fuse)
     assert_software_equal(compiled, 128)
-    assert compiled.design.schedule.interval == 8
+    assert compiled.design.schedule.interval <= 8

@@ -428,18 +428,6 @@ model.toml:23: error: hardware.relu: a relu has one implementation, not folded
   note: relu is the relu called at mlp.py:14
 """,
     ),
-    "target": (
-        hardware(
-            "[passes.hardware.fc1.config]\ndata_in_parallelism = 1\ndata_out_parallelism = 2\n"
-            "[hardware]\ntarget_interval = 8\n"
-        ),
-        """\
-model.toml:23: error: hardware.fc1: a parallelism of 1 x 2 takes 12 cycles, target_interval is 8
-   23 | data_in_parallelism = 1
-  hint: raise the parallelism, or delete it and let the tool choose
-  note: fc1 is the Linear called at mlp.py:13
-""",
-    ),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from mase_hw.config.hardware import HardwareConfig, HardwareSpec, parse_hardware
+from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget, parse_hardware
 from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph
 from mase_hw.hardware.choose import choose
@@ -17,12 +17,15 @@ def add_hardware_metadata_analysis_pass(
 ) -> tuple[MaseGraph, dict[str, Any]]:
     """Chooses implementation and parallelism for every node that becomes hardware.
 
-    `pass_args` has the shape of [passes.hardware]; beside it may stand `target_interval` (cycles per inference to
-    reach), `places`, `config` (already parsed) and `quantize` (the parsed [passes.quantize], for better messages).
-    `info` holds the `chain` of layers and the `choices` made for them, which is what lowering takes.
+    `pass_args` has the shape of [passes.hardware]; beside it may stand `target` (the parsed [hardware], what is asked
+    of the whole design) or just `target_interval` (cycles per inference to reach), `places`, `config` (already parsed)
+    and `quantize` (the parsed [passes.quantize], for better messages). `info` holds the `chain` of layers and the
+    `choices` made for them, which is what lowering takes.
     """
     args = dict(pass_args or {})
-    target_interval = args.pop("target_interval", None)
+    target_interval, target = args.pop("target_interval", None), args.pop("target", None)
+    if not isinstance(target, HardwareTarget):
+        target = HardwareTarget("top", target_interval=target_interval)
     places, quantize = args.pop("places", None), args.pop("quantize", None)
     config = args.pop("config", None)
     with Collector() as found:
@@ -31,7 +34,7 @@ def add_hardware_metadata_analysis_pass(
         found.raise_if_any()
         chain = chain_of(graph, found, quantize)
         config.check_keys([layer.name for layer in chain.layers], SUPPORTED, found)
-        choices = choose(chain.layers, config, target_interval, found)
+        choices = choose(chain, config, target, found)
     by_name = {layer.name: choice for layer, choice in zip(chain.layers, choices, strict=True)}
     for node in graph.fx_graph.nodes:
         choice = by_name.get(node.name)

@@ -166,7 +166,8 @@ def test_raw_is_the_same_wherever_the_file_is(tmp_path: Path) -> None:
     assert first["load_name"] == "best-v2.ckpt"
     assert first["passes"]["quantize"]["linear"]["config"]["weight_width"] == 6
     assert first["passes"]["hardware"]["default"]["config"]["implementation"] == "auto"
-    assert first["hardware"] == {"top": "jsc_txl", "interface": "stream", "target_interval": None}
+    asked = {key: value for key, value in first["hardware"].items() if value is not None}
+    assert asked == {"top": "jsc_txl", "interface": "stream"}
     assert str(tmp_path) not in json.dumps(dict(first))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mase_hw.emit.filters import constant, index_width, parameter, terms, word
-from mase_hw.ops.sums import Sum, Term
+from mase_hw.emit.filters import constant, index_width, parameter, word
+from mase_hw.hardware.component import Long
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,4 @@ def test_index_width(count: int, bits: int) -> None:
 
 def test_parameter() -> None:
     assert (parameter(True), parameter(False), parameter(-3)) == ("1'b1", "1'b0", "-3")
-
-
-def test_terms() -> None:
-    total = Sum(0, (Term(2, 3), Term(5, -1)), 7, 9)
-    assert terms(total, 1) == "9'sd7 + 9'(x[2]) * 9'sd3 + 9'(x[5]) * -9'sd1"
-    assert terms(Sum(0, (Term(1, 1),), 0, 4), 2) == "4'(s1_1_q)"
-    assert terms(Sum(0, (), 0, 2), 1) == "2'sd0"
-
-
-def test_a_factor_larger_than_its_sum_wraps() -> None:
-    """128 * x for x in -1..0 fits 8 bits, although 128 does not: modulo 256 the product comes out right."""
-    assert terms(Sum(0, (Term(0, 128),), 0, 8), 1) == "8'(x[0]) * 8'sh80"
+    assert parameter(Long(-3)) == "-64'sd3"

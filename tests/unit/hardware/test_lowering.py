@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from support import by_type, eight_bit, named, randomized, spec
@@ -9,7 +11,7 @@ from torch import nn
 
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.flow import compile_model
-from mase_hw.hardware import Design
+from mase_hw.hardware import Design, runs
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import LinearFolded, LinearUnrolled
 
@@ -87,8 +89,17 @@ def test_a_relu_of_unsigned_values_needs_no_hardware() -> None:
 
 def test_no_ready_runs_through_two_components() -> None:
     design = lowered(nn.Sequential(nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 4), nn.ReLU()), eight_bit(relu=True))
-    for before, after in zip(design.components, design.components[1:], strict=False):
-        assert before.registered_ready or after.registered_ready
+    assert len(design.components) == 2  # both ReLUs are merged
+    assert len(runs(design.components)) == 1  # the two move together
+    apart = lowered(
+        nn.Sequential(nn.Linear(16, 4), nn.Linear(4, 2)),
+        eight_bit(),
+        named(_1={"implementation": "folded", "data_in_parallelism": 2}),
+    )
+    groups = runs(apart.components)
+    assert len(groups) > 2
+    for before, after in pairwise(groups):
+        assert before[-1].registered_ready or after[0].registered_ready
 
 
 def test_channels_stream_fastest() -> None:

@@ -35,10 +35,10 @@ def test_nothing_quantized_is_32_bits(tmp_path: Path) -> None:
     assert isinstance(measured.hardware["average_bitwidth"], int)
 
 
-def test_cycles_are_those_of_emit(tmp_path: Path) -> None:
-    runners = "[search.strategy.hw_runner.latency]\n[search.strategy.hw_runner.interval]\n"
+def test_cycles_and_luts_are_those_of_emit(tmp_path: Path) -> None:
+    runners = "".join(f"[search.strategy.hw_runner.{name}]\n" for name in ("latency", "interval", "lut"))
     more = "[hardware]\ntarget_interval = 8\n"
-    metrics = "latency.scale = 1\ninterval.scale = 1\n"
+    metrics = "latency.scale = 1\ninterval.scale = 1\nlut.scale = 1\n"
     path = write(tmp_path, model="jsc-d", seeds=WIDTHS + NORM, runners=runners, metrics=metrics, top=more)
     config = config_of(path)
     prepared = prepare(config)
@@ -47,11 +47,13 @@ def test_cycles_are_those_of_emit(tmp_path: Path) -> None:
     model, _ = load_weights(config)
     built = compile_model(model, (16,), quantize_args(sample), {"config": config.hardware}, target_interval=8)
     schedule = built.design.schedule
-    assert measured.hardware == {"latency": schedule.latency, "interval": int(schedule.interval)}
+    lut = built.design.cost().logic
+    assert measured.hardware == {"latency": schedule.latency, "interval": int(schedule.interval), "lut": lut}
+    assert lut > 100
     assert int(schedule.interval) == 8
 
 
-@pytest.mark.parametrize("runner", ["latency", "interval"])
+@pytest.mark.parametrize("runner", ["latency", "interval", "lut"])
 def test_a_model_that_some_samples_leave_in_floats_is_refused_before_the_search(runner: str, tmp_path: Path) -> None:
     seeds = (WIDTHS + NORM).replace('linear.config]\nname = ["integer"]', 'linear.config]\nname = ["integer", "NA"]')
     path = write(

@@ -1,0 +1,168 @@
+"""linear, folded: an array of `p_in x p_out` multipliers, weights in a ROM, inputs double-buffered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mase_hw.hardware.component import Component, Instance
+from mase_hw.hardware.control import Control, FoldedControl
+from mase_hw.hardware.cost import Cost
+from mase_hw.hardware.folding import Fold
+from mase_hw.hardware.stream import Stream
+from mase_hw.numerics.product import product
+from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.affine import Alignment, matrix_bounds, matrix_extremes
+from mase_hw.ops.folded_array import Bits, FoldedArray
+from mase_hw.ops.folded_cost import folded_cost
+from mase_hw.ops.result import Finish, Result, finish
+
+ADDERS_PER_STAGE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFolded(Component):
+    """Block by block of outputs it goes through all words of the input; the first pass starts while they arrive."""
+
+    kind = "linear_folded"
+    registered_ready = True
+    matrix: Integers  # [out, in]
+    bias: Integers  # aligned to the accumulator's binary point
+    product_shift: int  # aligns products with the bias
+    step: Finish
+    p_in: int
+    p_out: int
+    adders_per_stage: int = ADDERS_PER_STAGE
+    use_dsp: bool = False
+
+    def execute(self, x: Integers) -> Integers:
+        return self.step.execute((product(x, self.matrix.T) << self.product_shift) + self.bias)
+
+    def extremes(self) -> Integers:
+        return matrix_extremes(self.input, self.matrix)
+
+    @cached_property
+    def fold(self) -> Fold:
+        x, y = self.input, self.output
+        return Fold(x.features, y.features, self.p_in, self.p_out, x.lanes, y.lanes)
+
+    @cached_property
+    def array(self) -> FoldedArray:
+        parameters = self.step.parameters()
+        half = 1 << (parameters["Shift"] - 1) if parameters["HalfEven"] else 0
+        return FoldedArray(
+            x=self.input,
+            fold=self.fold,
+            matrix=self.matrix,
+            constants=tuple(bias + half for bias in self.bias.tolist()),
+            product_shift=self.product_shift,
+            sum_bits=parameters["SumWidth"],
+            adders_per_stage=self.adders_per_stage,
+            use_dsp=self.use_dsp,
+        )
+
+    @cached_property
+    def _requantize(self) -> dict[str, Any]:
+        """The accumulator holds the half of half to even already; `Offset` says so, and no adder is left."""
+        parameters = self.step.parameters()
+        half = 1 << (parameters["Shift"] - 1) if parameters["HalfEven"] else 0
+        return {"InWidth": self.array.acc_bits, **parameters, "Offset": -half}
+
+    @property
+    def stages(self) -> int:
+        """Registers from the issue of a step to the sum it completes: operands, products in DSPs, additions."""
+        return 1 + self.use_dsp + len(self.array.stages)
+
+    @property
+    def interval(self) -> int:
+        return self.fold.interval
+
+    @property
+    def latency(self) -> int:
+        return self.fold.latency(self.stages)
+
+    def control(self) -> Control:
+        return FoldedControl(self.fold, self.stages)
+
+    def cost(self) -> Cost:
+        return folded_cost(self.array, self._requantize, self.output.fixed.width)
+
+    def instance(self) -> Instance:
+        array, fold = self.array, self.fold
+        counters, dense = array.counters, array.dense
+        bits = array.rom_bits()
+        roms = [np.concatenate(bits, 1)] if array.block_rom else bits
+        values = {
+            "array": array,
+            "fold": fold,
+            "step": self.step,
+            "counters": counters,
+            "address_bits": (fold.steps - 1).bit_length() if dense else sum((n - 1).bit_length() for _, n in counters),
+            "address": ", ".join(f"{name}_q" for name, _ in counters[::-1]),
+            "position": ", ".join(f"{name}_q" for name, _ in counters[::-1] if name != "block"),
+            "pass_last": _all(f"{name}_last" for name, _ in counters if name != "block"),
+            "vector_last": _all(f"{name}_last" for name, _ in counters),
+            "dense": dense,
+            "roms": [_words(rom if dense else _spread(rom, counters)) for rom in roms if rom.shape[1]],
+            "starts": [_word(row, array.start_bits) for row in array.starts],
+            "requantize": self._requantize,
+            "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),
+        }
+        return Instance(template="linear_folded", values=values, needs=("mase_requantize",))
+
+
+def folded_linear(
+    name: str,
+    x: Stream,
+    matrix: Integers,
+    bias: Integers,
+    alignment: Alignment,
+    result: Result | None,
+    *,
+    out_lanes: int,
+    array: tuple[int, int] | None = None,
+    adders_per_stage: int = ADDERS_PER_STAGE,
+    use_dsp: bool = False,
+) -> LinearFolded:
+    """`matrix @ x + bias`, the bias at the accumulator's binary point, on `array` (inputs x outputs) multipliers.
+
+    Without an array it is that of the streams' lanes. `hardware.folding.stream_lanes` says which lanes suit an array
+    that does not divide the layer.
+    """
+    exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
+    out, step = finish(f"{name}_out", out_lanes, exact, alignment.frac, result)
+    p_in, p_out = array or (x.lanes, out_lanes)
+    shift = alignment.product_shift
+    return LinearFolded(name, (x,), (out,), matrix, bias, shift, step, p_in, p_out, adders_per_stage, use_dsp)
+
+
+def _all(conditions: Iterable[str]) -> str:
+    return " && ".join(conditions) or "1'b1"
+
+
+def _spread(rom: Bits, counters: Sequence[tuple[str, int]]) -> Bits:
+    """The ROM by an address of counters side by side: zeros where a counter never goes."""
+    shape = [count for _, count in counters[::-1]]
+    wide = [shape[0], *(1 << (count - 1).bit_length() for count in shape[1:])] if shape else []
+    pads = [(0, w - n) for w, n in zip(wide, shape, strict=True)]
+    return np.pad(rom.reshape(*shape, rom.shape[1]), [*pads, (0, 0)]).reshape(prod(wide), rom.shape[1])
+
+
+def _words(rom: Bits) -> list[str]:
+    """Each row of bits, lowest first, as a hexadecimal literal."""
+    count = rom.shape[1]
+    octets = np.packbits(rom, axis=1, bitorder="little")[:, ::-1]
+    text = octets.tobytes().hex()
+    step, keep = 2 * octets.shape[1], -(-count // 4)
+    return [f"{count}'h{text[k + step - keep : k + step]}" for k in range(0, len(text), step)]
+
+
+def _word(values: Sequence[int], width: int) -> str:
+    """Unsigned numbers of `width` bits side by side in one literal, the first in the lowest bits."""
+    bits = sum(value << (n * width) for n, value in enumerate(values))
+    return f"{width * len(values)}'h{bits:0{-(-width * len(values) // 4)}x}"

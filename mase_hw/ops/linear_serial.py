@@ -1,0 +1,197 @@
+"""linear, serial: the inputs come digit by digit to one adder graph or to tables; a vector every so many digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mase_hw.adders import SOLVER_SECONDS, AdderGraph, solve
+from mase_hw.hardware.component import Component, Instance
+from mase_hw.hardware.control import Control
+from mase_hw.hardware.cost import Cost
+from mase_hw.hardware.serial_control import SerialControl
+from mase_hw.hardware.stream import Stream
+from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.adder_text import unused_bits
+from mase_hw.ops.affine import Alignment, matrix_bounds, matrix_extremes
+from mase_hw.ops.linear_unrolled import ADDERS_PER_STAGE
+from mase_hw.ops.result import Finish, Result, finish, requantize_cost
+from mase_hw.ops.serial_plan import Digits, Feed, Row, digits_of, feed_of, graph_rows, table_rows, table_terms
+from mase_hw.ops.serial_text import SerialText
+
+TABLES = "tables"
+CONTROL_LUTS = 10
+TABLES_BITS = 2  # digits of so few bits are not worth a look for a graph
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSerial(Component):
+    """`matrix @ x + bias`, all inputs in one beat, all outputs in one beat, a vector every `interval` cycles."""
+
+    kind = "linear_serial"
+    matrix: Integers  # [out, in]
+    bias: Integers  # aligned to the accumulator's binary point
+    product_shift: int  # aligns products with the bias
+    step: Finish
+    digit_bits: int
+    adders_per_stage: int
+    solver: str  # how the graph was found, or that there are tables instead
+    adds: Integers  # the adder graph of the matrix, as arrays; empty where there are tables
+    outs: Integers
+    terms: Integers  # the tables: rows (output, table, input, bit of its digit); empty where there is a graph
+
+    def execute(self, x: Integers) -> Integers:
+        return self.step.execute((x @ self.matrix.T << self.product_shift) + self.bias)
+
+    def extremes(self) -> Integers:
+        return matrix_extremes(self.input, self.matrix)
+
+    @cached_property
+    def digits(self) -> Digits:
+        return digits_of(self.input, self.matrix, self.digit_bits)
+
+    @cached_property
+    def feed(self) -> Feed | None:
+        """The adder graph in stages, where there is one."""
+        if self.solver == TABLES:
+            return None
+        graph = AdderGraph.from_arrays(self.input.features, self.adds, self.outs)
+        return feed_of(graph, self.digits, self.adders_per_stage)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        if self.feed:
+            return graph_rows(self.matrix, self.digits, self.feed.encoding)
+        return table_rows(self.matrix, self.digits, self.terms, self.adders_per_stage)
+
+    @cached_property
+    def stages(self) -> int:
+        """Stages from the digits to the accumulators, which are in the last."""
+        if self.feed:
+            return self.feed.stages
+        return 1 + max(row.chain_stages(self.adders_per_stage) for row in self.rows)
+
+    @cached_property
+    def hold(self) -> bool:
+        """Whether the finished sums get a register of their own before they are requantized."""
+        return self.late_levels + 1 > self.adders_per_stage
+
+    @property
+    def late_levels(self) -> int:
+        """Additions in a row in the last stage."""
+        if self.feed is None:
+            return max(row.late_adds() for row in self.rows)
+        levels = self.feed.encoding.graph.depth + (self.digits.count > 1)
+        return levels - (self.feed.cuts[-1] if self.feed.cuts else 0)
+
+    @property
+    def interval(self) -> int:
+        return self.digits.count
+
+    @property
+    def latency(self) -> int:
+        return self.interval + self.stages + self.hold
+
+    @property
+    def registered_ready(self) -> bool:
+        return self.interval > 1
+
+    def control(self) -> Control:
+        return SerialControl(self.interval, self.stages + self.hold)
+
+    def lane_parameters(self, j: int) -> dict[str, int]:
+        """Parameters of output `j`'s requantize, from its own bounds."""
+        lo, hi = self.input.bounds
+        row = self.matrix[j] << self.product_shift
+        up, down = np.maximum(row, 0), np.minimum(row, 0)
+        bias = int(self.bias[j])
+        bounds = (int(up @ lo + down @ hi) + bias, int(up @ hi + down @ lo) + bias)
+        return self.step.parameters(bounds, (self.rows[j].constant << self.product_shift) + bias)
+
+    @cached_property
+    def text(self) -> SerialText:
+        return SerialText(self.digits, self.rows, self.feed, self.adders_per_stage, self.stages)
+
+    def instance(self) -> Instance:
+        text = self.text
+        lanes = []
+        for j, end in enumerate(text.endings):
+            name = f"sum{j}_q" if self.hold else f"sum{j}"
+            tail = f", {self.product_shift}'b0" if self.product_shift else ""
+            source = f"1'b0, {name}{tail}" if end.width else "1'b0"
+            width = end.width + self.product_shift + 1 if end.width else 1
+            lanes.append({"source": source, "parameters": {"InWidth": width, **self.lane_parameters(j)}})
+        values = {
+            "digits": self.interval,
+            "digit_bits": self.digit_bits,
+            "inputs": text.shift_registers(),
+            "unused": unused_bits(self.digits.inputs, self.input),
+            "unused_sums": text.unused,
+            "stages": text.stages,
+            "endings": text.endings,
+            "lanes": lanes,
+            "hold": self.hold,
+            "step": self.step,
+            "adders": len(self.adds),
+            "tables": sum(len(row.feed) + len(row.late) for row in self.rows),
+            "solver": self.solver,
+        }
+        return Instance(template="linear_serial", values=values, needs=("mase_requantize",))
+
+    def cost(self) -> Cost:
+        """Tables and additions, a multiplexer for each bit that is loaded behind another digit, the requantizes."""
+        d, wires = self.digits, self.digits.inputs.wires
+        ends = sum((self._end(j) for j in range(len(self.rows))), Cost())
+        lut = CONTROL_LUTS + sum(row.luts(d.bits) for row in self.rows)
+        lut += sum(wires[i].width - d.width(i) for i in d.live)
+        ff = 2 + d.count.bit_length() + self.stages
+        ff += sum(d.width(i) * d.count for i in d.live)
+        ff += sum(end.acc_width + end.width * self.hold for end in self.text.endings)
+        ff += sum(register.width for stage in self.text.stages for register in stage.registers)
+        carry = sum(-(-total.adder // 4) for stage in self.text.stages for total in stage.sums)
+        lut += self.feed.encoding.luts if self.feed else 0
+        late = 2 * self.late_levels
+        early = 1 + 2 * self.adders_per_stage if self.stages > 1 else 0
+        depth = max(early, late, ends.depth) if self.hold else max(early, late + ends.depth)
+        return Cost(lut, 0, ff, carry) + ends + Cost(depth=depth)
+
+    def _end(self, j: int) -> Cost:
+        operand = self.text.endings[j].width + self.product_shift
+        return requantize_cost(self.lane_parameters(j), operand=operand, result=(self.output.lo[j], self.output.hi[j]))
+
+
+def serial(
+    name: str,
+    x: Stream,
+    matrix: Integers,
+    bias: Integers,
+    alignment: Alignment,
+    result: Result | None,
+    *,
+    digit_bits: int,
+    adders_per_stage: int = ADDERS_PER_STAGE,
+    solver_seconds: float = SOLVER_SECONDS,
+) -> LinearSerial:
+    """`matrix @ x + bias`, the bias at the accumulator's binary point; `digit_bits` bits of every input at a time."""
+    assert digit_bits >= 1
+    assert x.lanes == x.features
+    exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
+    out, step = finish(f"{name}_out", len(matrix), exact, alignment.frac, result)
+    digits = digits_of(x, matrix, digit_bits)
+    none = AdderGraph(x.features, (), ()).to_arrays()
+    terms = table_terms(matrix, digits, adders_per_stage)
+    shift = alignment.product_shift
+
+    def made(solver: str, adds: Integers, outs: Integers, terms: Integers) -> LinearSerial:
+        ends = ((x,), (out,))
+        return LinearSerial(
+            name, *ends, matrix, bias, shift, step, digit_bits, adders_per_stage, solver, adds, outs, terms
+        )
+
+    found = [made(TABLES, *none, terms)]
+    if digit_bits > TABLES_BITS:
+        solution = solve(matrix, *digits.bounds, solver_seconds)
+        found.append(made(solution.method, *solution.graph.to_arrays(), terms[:0]))
+    return min(found, key=lambda component: component.cost().lut)
