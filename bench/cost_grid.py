@@ -1,0 +1,178 @@
+"""The grid that the cost model is calibrated on: small components of every kind, drawn with a fixed seed.
+
+A configuration is plain JSON values; `build` makes the component from it, the same one every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mase_hw.hardware import Design, full_range
+from mase_hw.hardware.component import Component
+from mase_hw.hardware.folding import stream_lanes
+from mase_hw.hardware.plumbing import Fifo, Gather, Scatter, SkidBuffer
+from mase_hw.hardware.stream import Stream
+from mase_hw.numerics import Fixed, Rounding
+from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.affine import align
+from mase_hw.ops.batch_norm1d import batch_norm1d
+from mase_hw.ops.elementwise import cast
+from mase_hw.ops.linear_folded import folded_linear
+from mase_hw.ops.linear_serial import serial
+from mase_hw.ops.linear_unrolled import unrolled
+from mase_hw.ops.relu import relu
+from mase_hw.ops.result import Result
+
+Config = dict[str, Any]
+SEED = 4
+COUNTS = {
+    "unrolled": 8,
+    "serial": 8,
+    "folded": 8,
+    "folded_dsp": 6,
+    "norm": 6,  # a vector in one beat: unrolled
+    "norm_beats": 6,  # a vector in several beats: multipliers
+    "cast": 8,
+    "relu": 6,
+    "skid_buffer": 2,
+    "fifo": 6,
+    "gather": 4,
+    "scatter": 4,
+}
+# Both halves of a kind's earlier draw were looked at when its formula was made, so it was drawn again from new numbers.
+DRAWN_AGAIN = {"norm_beats": (1,)}
+MOST_WEIGHTS = 200  # of one layer, so that its synthesis takes seconds
+
+
+def grid() -> dict[str, Config]:
+    """Every configuration by name: `<kind>-<number>`."""
+    found = {}
+    for k, (kind, count) in enumerate(COUNTS.items()):
+        rng = np.random.default_rng((SEED, k, *DRAWN_AGAIN.get(kind, ())))
+        for n in range(count):
+            found[f"{kind}-{n}"] = {"kind": kind, **_draw(kind, rng), "seed": n}
+    return found
+
+
+def half(name: str) -> str:
+    """Every second one of a kind is held out: formulas are fitted to the others."""
+    return "held_out" if int(name.rpartition("-")[2]) % 2 else "fit"
+
+
+def design(config: Config) -> Design:
+    """A design of this component alone."""
+    component = build(config)
+    found = Design("dut", (replace(component, outputs=(component.output.renamed("data_out_0"),)),))
+    found.verify()
+    return found
+
+
+def build(config: Config) -> Component:
+    x = full_range("data_in_0", config["features"], config["lanes"], _fixed(config["x"]))
+    return _BUILDERS[config["kind"]](x, config)
+
+
+def _draw(kind: str, rng: np.random.Generator) -> Config:
+    def within(low: int, high: int) -> int:
+        return int(rng.integers(low, high + 1))
+
+    def fixed(signed: bool | None = None) -> list[Any]:
+        width = within(3, 12)
+        return [width, within(1, width - 1), bool(rng.integers(4)) if signed is None else signed]
+
+    x = fixed()
+    if kind in ("skid_buffer", "fifo", "gather", "scatter"):
+        lanes, ratio = within(1, 6), within(2, 12)
+        many = lanes * ratio
+        moved = {"x": x, "features": many, "lanes": many if kind == "scatter" else lanes}
+        if kind == "fifo":
+            return {**moved, "depth": int(rng.choice([2, 4, 7, 16, 32, 33, 48, 100]))}
+        return moved if kind == "skid_buffer" else {**moved, "lanes_out": many if kind == "gather" else lanes}
+    rounding = str(rng.choice([rule.value for rule in Rounding]))
+    common: Config = {"x": x, "result": fixed(), "rounding": rounding}
+    if kind in ("cast", "relu"):
+        lanes = within(2, 8)
+        return {**common, "features": lanes, "lanes": lanes}
+    common |= {"weight": fixed(True), "bias": fixed(True), "spread": str(rng.choice(["uniform", "normal"]))}
+    common |= {"adders_per_stage": int(rng.choice([2, 3, 4, 4, 6]))}
+    if kind.startswith("norm"):
+        lanes = within(2, 8) if kind == "norm" else within(1, 4)
+        return {**common, "features": lanes * (1 if kind == "norm" else within(2, 12)), "lanes": lanes}
+    inputs = within(2, 32)
+    outputs = within(2, min(32, max(2, MOST_WEIGHTS // inputs)))
+    common |= {"features": inputs, "outputs": outputs}
+    if kind == "unrolled":
+        return {**common, "lanes": inputs}
+    if kind == "serial":
+        return {**common, "lanes": inputs, "digit_bits": within(1, min(6, x[0] - 1))}
+    array = (within(1, min(5, inputs)), within(1, min(5, outputs)))
+    lanes_in, lanes_out = stream_lanes(inputs, outputs, array)
+    return {**common, "array": list(array), "lanes": lanes_in, "lanes_out": lanes_out}
+
+
+def _linear(x: Stream, config: Config) -> Component:
+    weight, bias = _fixed(config["weight"]), _fixed(config["bias"])
+    rng = np.random.default_rng(config["seed"])
+    matrix = _values(rng, weight, config["spread"], (config["outputs"], x.features))
+    alignment = align(x.fixed, weight, bias)
+    constants = _values(rng, bias, config["spread"], (config["outputs"],)) << alignment.constant_shift
+    layer = ("dut_layer", x, matrix, constants, alignment, _result(config))
+    per_stage = config["adders_per_stage"]
+    if config["kind"] == "unrolled":
+        return unrolled(*layer, adders_per_stage=per_stage)
+    if config["kind"] == "serial":
+        return serial(*layer, digit_bits=config["digit_bits"], adders_per_stage=per_stage)
+    p_in, p_out = config["array"]
+    dsp = config["kind"] == "folded_dsp"
+    lanes = config["lanes_out"]
+    return folded_linear(*layer, out_lanes=lanes, array=(p_in, p_out), adders_per_stage=per_stage, use_dsp=dsp)
+
+
+def _norm(x: Stream, config: Config) -> Component:
+    weight, bias = _fixed(config["weight"]), _fixed(config["bias"])
+    rng = np.random.default_rng(config["seed"])
+    scale = _values(rng, weight, config["spread"], (x.features,))
+    shift = _values(rng, bias, config["spread"], (x.features,))
+    return batch_norm1d("dut_norm", x, scale, shift, weight, bias, _result(config), config["adders_per_stage"])
+
+
+def _adapter(kind: type[Gather | Scatter]) -> Callable[[Stream, Config], Component]:
+    def made(x: Stream, config: Config) -> Component:
+        return kind("dut_adapter", (x,), (x.with_lanes("adapter_out", config["lanes_out"]),))
+
+    return made
+
+
+_BUILDERS: dict[str, Callable[[Stream, Config], Component]] = {
+    "unrolled": _linear,
+    "serial": _linear,
+    "folded": _linear,
+    "folded_dsp": _linear,
+    "norm": _norm,
+    "norm_beats": _norm,
+    "cast": lambda x, config: cast("dut_cast", x, _result(config)),
+    "relu": lambda x, config: relu("dut_relu", x, _result(config)),
+    "skid_buffer": lambda x, config: SkidBuffer("dut_skid", (x,), (x.renamed("skid_out"),)),
+    "fifo": lambda x, config: Fifo("dut_fifo", (x,), (x.renamed("fifo_out"),), config["depth"]),
+    "gather": _adapter(Gather),
+    "scatter": _adapter(Scatter),
+}
+
+
+def _fixed(values: list[Any]) -> Fixed:
+    return Fixed(*values)
+
+
+def _result(config: Config) -> Result:
+    return Result(_fixed(config["result"]), Rounding(config["rounding"]))
+
+
+def _values(rng: np.random.Generator, fixed: Fixed, spread: str, shape: tuple[int, ...]) -> Integers:
+    """Any integers of the type, or those of trained weights: most of them small."""
+    if spread == "uniform":
+        return rng.integers(fixed.lo, fixed.hi + 1, shape)
+    return np.clip(np.round(rng.normal(0, fixed.hi / 4, shape)), fixed.lo, fixed.hi).astype(np.int64)
