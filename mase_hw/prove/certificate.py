@@ -1,0 +1,97 @@
+"""certificate.json: what was proved of a build, bound to the bytes that it was proved of; read without torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mase_hw import __version__
+from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.emit import Build
+from mase_hw.prove.run import Proof
+
+SCHEMA = 1
+NAME = "certificate.json"
+CLAIMS = ("timing", "handshake", "values", "widths")  # of every component
+
+
+def write_certificate(build: Build, proof: Proof) -> Path:
+    """Writes the certificate into the build, whole or not at all."""
+    path = build.path / NAME
+    content = {
+        "schema": SCHEMA,
+        "top": build.manifest["top"],
+        "proved": proof.proved,
+        "files": _hashes(build),
+        "sources": build.manifest.get("sources", {}),
+        "interval": build.manifest["interval"],
+        "latency": build.manifest["latency"],
+        "claims": [asdict(claim) for claim in proof.claims],
+        "tools": {"mase-hw": __version__, "pyosys": version("pyosys")},
+    }
+    aside = path.with_suffix(".new")
+    aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    os.replace(aside, path)
+    return path
+
+
+def verify(build: Build) -> dict[str, Any]:
+    """The certificate of a build, if it is of this very build; else a Problem for each thing that differs."""
+    path = build.path / NAME
+    try:
+        certificate = json.loads(path.read_text("utf-8"))
+        assert isinstance(certificate, dict)
+    except FileNotFoundError:
+        hint = f"`mase-hw prove {build.path}` writes one"
+        raise ProblemsError(Problem(f"{build.path} has no {NAME}", hint=hint)) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, AssertionError) as error:
+        raise ProblemsError(Problem(f"{path} cannot be read: {error}", hint=_again(build))) from None
+    problems = list(_differences(build, certificate))
+    if problems:
+        raise ProblemsError(*problems)
+    return certificate
+
+
+def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
+    path = build.path / NAME
+    if certificate.get("schema") != SCHEMA:
+        return [Problem(f"{path} is of another version: this one reads schema {SCHEMA}", hint=_again(build))]
+    found = []
+    proved_of, now = certificate.get("files"), _hashes(build)
+    if not isinstance(proved_of, dict):
+        return [Problem(f"{path} does not say which files were proved", hint=_again(build))]
+    for name in sorted({*proved_of, *now}):
+        if name not in proved_of:
+            found.append(Problem(f"{name} was not there when the build was proved", hint=_again(build)))
+        elif name not in now:
+            found.append(Problem(f"{name} was proved and is gone", Place(build.path / name, 1), hint=_again(build)))
+        elif proved_of[name] != now[name]:
+            text = f"{name} has changed since it was proved"
+            found.append(Problem(text, Place(build.path / name, 1), hint=_again(build)))
+    wanted = {(entry["name"], about) for entry in build.manifest["components"] for about in CLAIMS}
+    wanted.add((build.manifest["top"], "wiring"))
+    claims = certificate.get("claims")
+    listed = [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
+    proved = {(c.get("component"), c.get("about")) for c in listed if c.get("status") == "proved"}
+    for component, about in sorted(wanted - proved):
+        claim = next((c for c in listed if (c.get("component"), c.get("about")) == (component, about)), {})
+        why = claim.get("detail") or "the certificate does not speak of it"
+        found.append(Problem(f"not proved: {about} of {component}: {why}"))
+    return found
+
+
+def _again(build: Build) -> str:
+    return f"prove it again: mase-hw prove {build.path}"
+
+
+def _hashes(build: Build) -> dict[str, str]:
+    """SHA-256 of every file that the proof read: the RTL in its folder, listed or not, and the parameters."""
+    names = {path.relative_to(build.path).as_posix() for path in (build.path / "rtl").rglob("*") if path.is_file()}
+    names |= {"parameters.npz", "manifest.json"}
+    return {name: hashlib.sha256((build.path / name).read_bytes()).hexdigest() for name in sorted(names)}

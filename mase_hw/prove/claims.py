@@ -1,0 +1,27 @@
+"""What is claimed of a component, and whether it was proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["proved", "refuted", "open"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement. `refuted` has a counterexample or a difference in `detail`; `open` could not be decided."""
+
+    component: str
+    about: str  # values | timing | handshake | widths | wiring
+    status: Status
+    method: str
+    detail: str = ""
+
+
+class NotProvedError(Exception):
+    """Why a claim could not be proved; `refuted` where it is false rather than undecided."""
+
+    def __init__(self, text: str, *, refuted: bool = False) -> None:
+        super().__init__(text)
+        self.refuted = refuted

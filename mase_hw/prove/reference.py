@@ -1,0 +1,104 @@
+"""What a component has to compute: an affine form for each output element, then one requantize."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mase_hw.hardware import Component
+from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.result import Finish
+from mase_hw.prove.claims import NotProvedError
+from mase_hw.prove.words import MAX_TABLE, UNKNOWN, Bit, Table, Value, Word, Words
+
+
+class Reference:
+    """The rows of a component over the variables of several vectors."""
+
+    def __init__(self, component: Component, vectors: int) -> None:
+        self.component, self.vectors = component, vectors
+        self.step: Finish | None = getattr(component, "step", None)
+        lo, hi = component.input.bounds
+        self.words = Words(np.tile(lo, vectors), np.tile(hi, vectors))
+        self.variables = [self.words.variable(i) for i in range(vectors * component.input.features)]
+        self.factors, self.constants = _rows(component)
+
+    def input_bits(self, vector: int, beat: int) -> list[Value]:
+        """A beat of an input vector, as bits of its variables."""
+        x = self.component.input
+        first = vector * x.features + beat * x.lanes
+        variables = self.variables[first : first + x.lanes]
+        return [self.words.bit(word, k) for word in variables for k in range(x.fixed.width)]
+
+    def exact(self, vector: int, element: int) -> Word:
+        features = self.component.input.features
+        factors = np.zeros(features * self.vectors, np.int64)
+        factors[vector * features : (vector + 1) * features] = self.factors[element]
+        return self.words.word(factors, int(self.constants[element]))
+
+    def check_beat(self, vector: int, beat: int, bits: list[Value]) -> None:
+        """Raises where a beat of the output is not what it has to be."""
+        y = self.component.output
+        for lane in range(y.lanes):
+            element = beat * y.lanes + lane
+            part = bits[lane * y.fixed.width : (lane + 1) * y.fixed.width]
+            self._check(element, self.exact(vector, element), part)
+
+    def _check(self, element: int, exact: Word, bits: list[Value]) -> None:
+        y = f"{self.component.output.name}[{element}]"
+        if any(bit is UNKNOWN for bit in bits):
+            raise NotProvedError(f"{y}: bit {bits.index(UNKNOWN)} is not a function of one affine sum of this vector")
+        if self.step is None or not self.step.changes:
+            for k, bit in enumerate(bits):
+                if self.words.bit(exact, k) != bit:
+                    raise NotProvedError(f"{y}: bit {k} is not bit {k} of {exact}", refuted=isinstance(bit, Bit | int))
+            return
+        base = next((bit.word for bit in bits if isinstance(bit, Table)), None)
+        base = base or (self.words.upright(exact) if exact.factors.any() else exact)
+        if base.hi - base.lo >= MAX_TABLE:
+            raise NotProvedError(f"{y}: its sum has {base.hi - base.lo + 1:,} values, too many to go through")
+        values = _values(exact, base, y)
+        step = int(np.gcd.reduce(base.factors)) or 1  # the sum meets only every step-th number
+        met = (np.arange(base.lo, base.hi + 1) - base.constant) % step == 0
+        wanted = self.step.execute(values)
+        for k, bit in enumerate(bits):
+            column = self._column(bit, base)
+            right = ((wanted >> k) & 1).astype(bool)
+            if column is None:
+                raise NotProvedError(f"{y}: bit {k} is not a function of the sum {exact}")
+            if (wrong := (column != right) & met).any():
+                at = int(np.flatnonzero(wrong)[0])
+                text = f"{y}: bit {k} is wrong where the exact sum is {int(values[at])}"
+                raise NotProvedError(text, refuted=True)
+
+    def _column(self, bit: Value, base: Word) -> np.ndarray | None:
+        if isinstance(bit, int):
+            return np.full(base.hi - base.lo + 1, bool(bit))
+        if isinstance(bit, Bit):
+            return self.words.values(bit, base)
+        assert isinstance(bit, Table)
+        same = np.array_equal(bit.word.factors, base.factors) and bit.word.constant == base.constant
+        return bit.values if same else None
+
+
+def _values(exact: Word, base: Word, name: str) -> Integers:
+    """The exact sum for each value of the word that the hardware looks at: a multiple of it, and a constant."""
+    numbers = np.arange(base.lo, base.hi + 1)
+    nonzero = np.flatnonzero(exact.factors)
+    if not len(nonzero):
+        return np.full(len(numbers), exact.constant)
+    ratio, rest = divmod(int(exact.factors[nonzero[0]]), int(base.factors[nonzero[0]]) or 1)
+    if rest or not np.array_equal(exact.factors, base.factors * ratio):
+        raise NotProvedError(f"{name}: the hardware sums {base}, not {exact}", refuted=True)
+    return np.asarray(numbers * ratio + (exact.constant - base.constant * ratio))
+
+
+def _rows(component: Component) -> tuple[Integers, Integers]:
+    """Factors [out, in] and constants [out] of what the component computes exactly."""
+    matrix = getattr(component, "matrix", None)
+    if matrix is not None:
+        return matrix << component.product_shift, component.bias  # type: ignore[attr-defined]
+    scale = getattr(component, "scale", None)
+    if scale is not None:
+        return np.diag(scale), component.shift  # type: ignore[attr-defined]
+    features = component.input.features
+    return np.eye(features, dtype=np.int64), np.zeros(features, np.int64)

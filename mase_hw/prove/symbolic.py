@@ -1,0 +1,289 @@
+"""A netlist run on exact words: control bits are numbers, data bits are bits of words that are affine in the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mase_hw.prove.claims import NotProvedError
+from mase_hw.prove.netlist import Cell
+from mase_hw.prove.words import MAX_TABLE, UNKNOWN, Bit, Number, Table, Unknown, Value, Word, Words
+
+Values = list[Value]
+
+
+class Symbolic:
+    """Evaluates cells of a word-level netlist."""
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self.sums: list[tuple[Cell, Word, int]] = []  # every addition of data: the adder, the exact sum, its bits
+
+    def evaluate(self, cell: Cell, inputs: dict[str, Values]) -> Values:
+        """The output of a combinational cell."""
+        kind = cell.type
+        if kind in ("$add", "$sub", "$mul", "$neg"):
+            return self._arithmetic(cell, inputs)
+        if kind in ("$mux", "$pmux", "$bmux", "$bwmux"):
+            return self._mux(kind, cell, inputs)
+        if kind in _BITWISE:
+            return self._bitwise(kind, cell, inputs)
+        if kind in ("$shl", "$shr", "$sshl", "$sshr", "$shiftx", "$shift"):
+            return self._shift(kind, cell, inputs)
+        if kind == "$demux":
+            return self._demux(inputs)
+        return [self._to_bit(kind, cell, inputs)] + [0] * (cell.width("Y") - 1)
+
+    # Bits
+
+    def inverted(self, a: Value) -> Value:
+        if isinstance(a, int):
+            return 1 - a
+        if isinstance(a, Bit):
+            return self.words.bit(self.words.inverted(a.word), a.index)
+        return Table(a.word, ~a.values) if isinstance(a, Table) else UNKNOWN
+
+    def both(self, a: Value, b: Value) -> Value:
+        """a AND b"""
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, int):
+                return other if one else 0
+        if isinstance(a, Unknown) or isinstance(b, Unknown):
+            return UNKNOWN
+        if isinstance(a, Bit) and a == b:
+            return a
+        return self._table(np.logical_and, a, b)
+
+    def either(self, a: Value, b: Value) -> Value:
+        return self.inverted(self.both(self.inverted(a), self.inverted(b)))
+
+    def differ(self, a: Value, b: Value) -> Value:
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, int):
+                return self.inverted(other) if one else other
+        if isinstance(a, Unknown) or isinstance(b, Unknown):
+            return UNKNOWN
+        if isinstance(a, Bit) and a == b:
+            return 0
+        return self._table(np.logical_xor, a, b)
+
+    def chosen(self, select: Value, zero: Value, one: Value) -> Value:
+        if isinstance(select, int):
+            return one if select else zero
+        if isinstance(zero, int) and isinstance(one, int) and zero == one:
+            return zero
+        if isinstance(zero, Bit) and zero == one:
+            return zero
+        return self.either(self.both(select, one), self.both(self.inverted(select), zero))
+
+    def _table(self, rule: Callable[..., np.ndarray], a: Value, b: Value) -> Value:
+        """A function of two bits of one word, gone through for every value of that word."""
+        bases = [x.word for x in (a, b) if isinstance(x, Table)]
+        bases += [x.word for x in sorted((x for x in (a, b) if isinstance(x, Bit)), key=lambda x: -x.index)]
+        for base in map(self.words.upright, bases):
+            if base.hi - base.lo >= MAX_TABLE:
+                continue
+            columns = [self._column(x, base) for x in (a, b)]
+            if columns[0] is not None and columns[1] is not None:
+                values = rule(*columns)
+                if values.all() or not values.any():
+                    return int(values[0])
+                return Table(base, values)
+        return UNKNOWN
+
+    def _column(self, a: Value, base: Word) -> np.ndarray | None:
+        if isinstance(a, Bit):
+            return self.words.values(a, base)
+        assert isinstance(a, Table)
+        same = np.array_equal(a.word.factors, base.factors) and a.word.constant == base.constant
+        return a.values if same else None
+
+    # Cells
+
+    def _extended(self, cell: Cell, port: str, values: Values, width: int) -> Values:
+        signed = cell.parameters.get(f"{port}_SIGNED", 0)
+        fill: Value = values[-1] if signed and values else 0
+        return [*values[:width], *[fill] * (width - len(values))]
+
+    def _arithmetic(self, cell: Cell, inputs: dict[str, Values]) -> Values:
+        width = cell.width("Y")
+        if cell.type == "$neg":
+            inputs = {"A": [0], "B": inputs["A"]}
+        a, b = (self._extended(cell, port, inputs[port], width) for port in ("A", "B"))
+        if any(isinstance(bit, Unknown) for bit in (*a, *b)):
+            return [UNKNOWN] * width
+        x, y = self._read(a), self._read(b)
+        if cell.type == "$mul":
+            return [UNKNOWN] * width if x is None or y is None else self._product(cell, x, y, width)
+        more = 0  # what is known of the sum besides the two
+        if cell.type != "$add" and y is not None:  # -(n >> s) is (~n >> s) + 1
+            more = (1 << y.lift) - y.below
+            y = Number(self.words.inverted(y.word), y.shift, y.lift)
+        for one, other, bits in ((x, y, a), (y, x, b)):
+            if one is None and other is not None and (cell.type == "$add" or bits is a):
+                x, y = self._with_bit(other, bits)
+        if x is None or y is None:
+            return [UNKNOWN] * width
+        return self._added(cell, self.words.settled(x), self.words.settled(y), more, width)
+
+    def _added(self, cell: Cell, x: Number, y: Number, more: int, width: int) -> Values:
+        if y.shift:
+            x, y = y, x
+        if y.shift:
+            return [UNKNOWN] * width  # two numbers that were cut off below: their sum is not affine
+        other = self.words.moved(y.word, more)
+        if not x.shift:
+            return self._sum(cell, self.words.plus(x.word, other), 0, width)
+        # ((word >> shift) << lift) + below + other, where other has nothing but a constant below the lift
+        mask = (1 << x.lift) - 1
+        low = x.below + (other.constant & mask)
+        if (other.factors & mask).any():
+            return [UNKNOWN] * width
+        upper = self.words.shifted_down(self.words.moved(other, x.below - (low & mask)), x.lift)
+        bits = self._sum(cell, self.words.plus(x.word, upper, x.shift), x.shift, width - x.lift)
+        return [*((low >> k) & 1 for k in range(x.lift)), *bits]
+
+    def _with_bit(self, number: Number, bits: Values) -> tuple[Number | None, Number | None]:
+        """A number plus its own lowest bit, or the bit below it, which rounds it; plus the rest of `bits`."""
+        rest = self._read(bits[1:])
+        if rest is None or rest.shift or number.lift:
+            return None, None
+        word, shift = number.word, number.shift
+        known = Number(self.words.times(rest.word, 2))
+        if bits[0] == self.words.bit(word, shift):  # (n >> s) + bit s = ((n + 2**s) >> (s + 1)) << 1
+            return Number(self.words.moved(word, 1 << shift), shift + 1, 1), known
+        if shift and bits[0] == self.words.bit(word, shift - 1):
+            return Number(self.words.moved(word, 1 << (shift - 1)), shift), known
+        return None, None
+
+    def _product(self, cell: Cell, x: Number, y: Number, width: int) -> Values:
+        """A product with a constant."""
+        if x.word.factors.any():
+            x, y = y, x
+        if x.word.factors.any() or y.shift:
+            return [UNKNOWN] * width
+        factor = x.word.constant - ((x.word.constant >> (width - 1)) << width)
+        return self._sum(cell, self.words.times(y.word, factor), 0, width)
+
+    def _read(self, bits: Values) -> Number | None:
+        """What the bits are modulo 2**width: copies of a sign at the top are taken for what they extend."""
+        found = self.words.read(bits)
+        if found is not None:
+            return found
+        top, end = bits[-1], len(bits)
+        if not isinstance(top, Bit):
+            return None
+        while end > 1 and bits[end - 2] == top:
+            end -= 1
+        for word, start in self.words.candidates(bits[:end]):
+            if all(self.words.bit(word, start + k) == bit for k, bit in enumerate(bits)):
+                return Number(word, start)
+        return None
+
+    def _sum(self, cell: Cell, total: Word, shift: int, width: int) -> Values:
+        if total.lo < total.hi:
+            self.sums.append((cell, total, shift + width))
+        return [self.words.bit(total, shift + k) for k in range(width)]
+
+    def _mux(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Values:
+        a, b, select = inputs["A"], inputs.get("B", []), inputs["S"]
+        if kind == "$bwmux":
+            return [self.chosen(*each) for each in zip(select, a, b, strict=True)]
+        if kind == "$mux":
+            return [self.chosen(select[0], zero, one) for zero, one in zip(a, b, strict=True)]
+        width = cell.width("Y")
+        if kind == "$bmux":
+            rows = [a[k : k + width] for k in range(0, len(a), width)]
+            for bit in select:
+                rows = [
+                    [self.chosen(bit, zero, one) for zero, one in zip(*pair, strict=True)]
+                    for pair in zip(rows[::2], rows[1::2], strict=True)
+                ]
+            return rows[0]
+        result = list(a)
+        for k, bit in enumerate(select):
+            part = b[k * width : (k + 1) * width]
+            result = [self.chosen(bit, zero, one) for zero, one in zip(result, part, strict=True)]
+        return result
+
+    def _demux(self, inputs: dict[str, Values]) -> Values:
+        """The input in the place that the select names, zeros in all others."""
+        width, place = len(inputs["A"]), _number(inputs["S"])
+        result: Values = []
+        for k in range(1 << len(inputs["S"])):
+            known: Value = UNKNOWN if place is None else int(k == place)
+            result += [self.both(known, bit) for bit in inputs["A"]] if width else []
+        return result
+
+    def _bitwise(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Values:
+        width = cell.width("Y")
+        a = self._extended(cell, "A", inputs["A"], width)
+        if kind == "$not":
+            return [self.inverted(x) for x in a]
+        if kind == "$pos":
+            return a
+        b = self._extended(cell, "B", inputs["B"], width)
+        rule = {"$and": self.both, "$or": self.either, "$xor": self.differ}.get(kind)
+        if rule is None:
+            return [self.inverted(self.differ(x, y)) for x, y in zip(a, b, strict=True)]
+        return [rule(x, y) for x, y in zip(a, b, strict=True)]
+
+    def _shift(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Values:
+        """Shifts by what is known: those by data are not needed here."""
+        width, amount = cell.width("Y"), _number(inputs["B"])
+        if amount is None:
+            return [UNKNOWN] * width
+        if cell.parameters.get("B_SIGNED", 0) and inputs["B"] and inputs["B"][-1] == 1:
+            amount -= 1 << len(inputs["B"])
+        a = inputs["A"]
+        fill: Value = 0
+        if kind == "$sshr" and cell.parameters.get("A_SIGNED", 0):
+            fill = a[-1]
+        if kind in ("$shl", "$sshl"):
+            a, amount = self._extended(cell, "A", a, width), -amount
+        elif kind in ("$shr", "$sshr"):
+            a = self._extended(cell, "A", a, max(width, len(a)))
+        return [a[k + amount] if 0 <= k + amount < len(a) else fill for k in range(width)]
+
+    def _to_bit(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Value:
+        a = inputs["A"]
+        if kind in ("$reduce_or", "$reduce_bool", "$logic_not", "$reduce_and", "$reduce_xor", "$reduce_xnor"):
+            found = self._reduced(kind, a)
+            return self.inverted(found) if kind in ("$logic_not", "$reduce_xnor") else found
+        b = inputs.get("B", [])
+        if kind in ("$logic_and", "$logic_or"):
+            sides = [self._reduced("$reduce_or", side) for side in (a, b)]
+            return self.both(*sides) if kind == "$logic_and" else self.either(*sides)
+        width = max(len(a), len(b))
+        signed = cell.parameters.get("A_SIGNED", 0) and cell.parameters.get("B_SIGNED", 0)
+        a, b = (self._extended(cell, port, bits, width) for port, bits in (("A", a), ("B", b)))
+        if kind in ("$eq", "$ne", "$eqx", "$nex"):
+            different = self._reduced("$reduce_or", [self.differ(x, y) for x, y in zip(a, b, strict=True)])
+            return different if kind in ("$ne", "$nex") else self.inverted(different)
+        if kind in ("$lt", "$le", "$gt", "$ge"):
+            left, right = _number(a), _number(b)
+            if left is None or right is None:
+                return UNKNOWN
+            if signed:
+                left, right = (n - ((n >> (width - 1)) << width) for n in (left, right))
+            return int({"$lt": left < right, "$le": left <= right, "$gt": left > right, "$ge": left >= right}[kind])
+        raise NotProvedError(f"a cell of kind {kind} is not understood ({cell.source})")
+
+    def _reduced(self, kind: str, bits: Sequence[Value]) -> Value:
+        rules = {"$reduce_and": self.both, "$reduce_xor": self.differ, "$reduce_xnor": self.differ}
+        rule = rules.get(kind, self.either)
+        result: Value = 1 if kind == "$reduce_and" else 0
+        for bit in bits:
+            result = rule(result, bit)
+        return result
+
+
+_BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor")
+
+
+def _number(bits: Sequence[Value]) -> int | None:
+    """The bits as an unsigned number, where all of them are known."""
+    if not all(isinstance(bit, int) for bit in bits):
+        return None
+    return sum(bit << k for k, bit in enumerate(bits) if isinstance(bit, int))

@@ -1,0 +1,43 @@
+"""Widths: every adder of data is wide enough for its exact sum, and not one bit wider.
+
+That it is wide enough follows from the values. That it is not too wide is seen from the bounds of its sums, which some
+input reaches, because they are affine. Adders that are one array, written once in a loop over lanes, have one width:
+that of the widest of their sums, over all steps. Where sums are accumulated step by step, it is the accumulator that is
+looked at: the widest of all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from mase_hw.prove.claims import NotProvedError
+from mase_hw.prove.machine import Machine
+
+_INDEX = re.compile(r"\[\d+\]|\$\d+$")  # the lane of a loop, the number that Yosys gives a cell
+
+
+def prove_widths(machine: Machine, *, accumulates: bool) -> str:
+    """Looks at the sums of a run on exact words."""
+    arrays: dict[tuple[str, str, int], int] = defaultdict(int)
+    for cell, total, bits in machine.symbolic.sums:
+        key = (cell.source, _INDEX.sub("", cell.name), bits)
+        signed = bool(cell.parameters.get("A_SIGNED"))
+        arrays[key] = max(arrays[key], _needed(total.lo, total.hi, bits, signed))
+    if accumulates and arrays:
+        widest = max(arrays, key=lambda key: key[2])
+        arrays = {widest: max(arrays.values())}
+    for (source, _, bits), needed in arrays.items():
+        if bits > needed:
+            raise NotProvedError(f"{source}: {bits} bits for sums that need {needed}", refuted=True)
+    what = "accumulators have" if accumulates else f"{len(arrays)} adders, or arrays of adders, have"
+    return f"{what} no bit to spare"
+
+
+def _needed(lo: int, hi: int, bits: int, signed: bool) -> int:
+    """Bits of a number between these, known modulo 2**bits; no sign bit where it is never negative."""
+    found = []
+    for turn in {lo >> bits, hi >> bits, (lo >> bits) + 1} if signed else {lo >> bits}:
+        low, high = lo - (turn << bits), hi - (turn << bits)
+        found.append(high.bit_length() if low >= 0 else max(high, ~low).bit_length() + 1)
+    return min(found)

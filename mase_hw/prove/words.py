@@ -1,0 +1,251 @@
+"""Exact words: integers that are affine in a component's inputs, and the single bits of them.
+
+A word is `constant + sum of factors times variables`, where every variable lies in a known range; so its least and its
+greatest value are exact. Bit `i` of a word is a fact about that integer (two's complement, extended without end),
+whatever wire it is found on. An adder of `w` bits computes the low `w` bits of the exact sum, so its outputs are bits
+of that sum: no rule here ever assumes that nothing overflows. What a word looks like beyond the wires follows from its
+range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from mase_hw.numerics.rounding import Integers
+
+MAX_TABLE = 1 << 24  # values of a word that are gone through one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Word:
+    """An affine integer with its exact bounds."""
+
+    factors: Integers
+    constant: int
+    lo: int
+    hi: int
+    bits: dict[int, Value] = field(default_factory=dict)  # those that were asked for
+
+    @cached_property
+    def zeros(self) -> int:
+        """Of how high a power of two all factors are multiples."""
+        together = int(np.bitwise_or.reduce(self.factors))
+        return (together & -together).bit_length() - 1 if together else 0
+
+    @cached_property
+    def largest(self) -> int:
+        return int(np.abs(self.factors).max())
+
+    def __str__(self) -> str:
+        terms = [f"{n:+d}*v{i}" for i, n in enumerate(self.factors.tolist()) if n]
+        return f"{' '.join(terms[:4])}{' ...' if len(terms) > 4 else ''} {self.constant:+d}"
+
+
+class Bit:
+    """Bit `index` of `word`. Equal keys are equal bits; `word` is one of the words that it is a bit of."""
+
+    __slots__ = ("index", "key", "word")
+
+    def __init__(self, word: Word, index: int, key: tuple[int, bytes]) -> None:
+        self.word, self.index, self.key = word, index, key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bit) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A bit that is any function of one word: its value for each value of the word, from `lo` to `hi`."""
+
+    word: Word
+    values: np.ndarray  # bool
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """`((word >> shift) << lift) + below`, with `below < 2**lift`."""
+
+    word: Word
+    shift: int = 0
+    lift: int = 0
+    below: int = 0
+
+
+class Unknown:
+    """A bit of which nothing is known: what a register held before, or an input that is not valid."""
+
+
+UNKNOWN = Unknown()
+Value = int | Bit | Table | Unknown  # what a wire carries; int: 0 or 1
+
+
+class Words:
+    """Makes words and bits over a fixed set of variables."""
+
+    def __init__(self, lo: Integers, hi: Integers) -> None:
+        self.lo, self.hi = lo.astype(np.int64), hi.astype(np.int64)
+
+    def variable(self, i: int) -> Word:
+        factors = np.zeros(len(self.lo), np.int64)
+        factors[i] = 1
+        return self.word(factors, 0)
+
+    def word(self, factors: Integers, constant: int) -> Word:
+        up, down = np.maximum(factors, 0), np.minimum(factors, 0)
+        lo, hi = int(up @ self.lo + down @ self.hi), int(up @ self.hi + down @ self.lo)
+        return Word(factors, constant, lo + constant, hi + constant)
+
+    def plus(self, a: Word, b: Word, shift_b: int = 0) -> Word:
+        """`a + (b << shift_b)`"""
+        return self.word(a.factors + (b.factors << shift_b), a.constant + (b.constant << shift_b))
+
+    def minus(self, a: Word) -> Word:
+        return Word(-a.factors, -a.constant, -a.hi, -a.lo)
+
+    def inverted(self, a: Word) -> Word:
+        """`-1 - a`: all its bits are those of `a`, inverted."""
+        return Word(-a.factors, -1 - a.constant, -1 - a.hi, -1 - a.lo)
+
+    def upright(self, a: Word) -> Word:
+        """The word or the inverted one: that whose first factor is positive."""
+        return self.inverted(a) if a.factors[np.flatnonzero(a.factors)[0]] < 0 else a
+
+    def moved(self, a: Word, by: int) -> Word:
+        return Word(a.factors, a.constant + by, a.lo + by, a.hi + by)
+
+    def times(self, a: Word, factor: int) -> Word:
+        ends = sorted((a.lo * factor, a.hi * factor))
+        return Word(a.factors * factor, a.constant * factor, ends[0], ends[1])
+
+    def shifted_down(self, a: Word, by: int) -> Word:
+        """`a >> by`, where all factors are multiples of `2**by`."""
+        return Word(a.factors >> by, a.constant >> by, a.lo >> by, a.hi >> by)
+
+    def settled(self, a: Number) -> Number:
+        """Without the shift, where what is shifted out never reaches what stays: `2**s * h + l`, `0 <= l < 2**s`."""
+        if not a.shift:
+            return a
+        half = 1 << (a.shift - 1)
+        low = ((a.word.factors + half) & (2 * half - 1)) - half
+        rest = self.word(low, a.word.constant & (2 * half - 1))
+        if rest.lo < 0 or rest.hi >= 2 * half:
+            return a
+        high = self.word((a.word.factors - low) >> a.shift, a.word.constant >> a.shift)
+        return Number(self.moved(self.times(high, 1 << a.lift), a.below))
+
+    def bit(self, word: Word, index: int) -> Value:
+        """Bit `index` of a word: a constant where all its values agree, else a bit with its canonical key.
+
+        Bit `i` depends on the word modulo 2**(i+1) alone; inverting a word inverts its bits; beyond the sign all bits
+        are the same. So equal bits of different words get the same key.
+        """
+        found = word.bits.get(index)
+        if found is None:
+            found = word.bits[index] = self._bit(word, index)
+        return found
+
+    def _bit(self, word: Word, index: int) -> Value:
+        if word.lo >> index == word.hi >> index:
+            return (word.lo >> index) & 1
+        drop = word.zeros  # the word's low bits are those of its constant
+        if index < drop:
+            return (word.constant >> index) & 1
+        if drop:
+            word, index = self.shifted_down(word, drop), index - drop
+        above = word.lo >> (index + 1)
+        near = self._near(self._residue(word, index + 1), index + 1)
+        if index >= _sign(near):
+            key = self._key(near, _sign(near))  # whether it is negative
+        elif above == word.hi >> (index + 1):  # whether it reaches a bound, which is whether this is negative:
+            less = self.inverted(self.moved(word, -(above << (index + 1)) - (1 << index)))
+            key = self._key(less, _sign(less))
+        else:
+            key = self._key(word, index)
+        return key if isinstance(key, int) else Bit(word, index, key)
+
+    def _near(self, word: Word, bits: int) -> Word:
+        """The word that is the same modulo 2**bits and nearest to 0."""
+        turns = (((word.lo + word.hi) >> 1) + (1 << (bits - 1))) >> bits
+        return self.moved(word, -(turns << bits)) if turns else word
+
+    def _key(self, word: Word, index: int) -> tuple[int, bytes] | int:
+        """The name of a bit, or the bit where it is known after all."""
+        mask = (1 << (index + 1)) - 1
+        factors, constant = word.factors & mask, word.constant & mask
+        together = int(np.bitwise_or.reduce(factors))
+        if not together:
+            return (constant >> index) & 1
+        drop = (together & -together).bit_length() - 1  # all factors are multiples of 2**drop
+        factors, constant, place, mask = factors >> drop, constant >> drop, index - drop, mask >> drop
+        first = factors.tobytes() + constant.to_bytes(8, "little")
+        opposite = ((1 << place) - 1 - constant) & mask
+        second = (-factors & mask).tobytes() + opposite.to_bytes(8, "little")
+        return place, min(first, second)
+
+    def values(self, bit: Bit, base: Word) -> np.ndarray | None:
+        """The bit for each value of `base`, if it is a bit of it, or one of its bits inverted."""
+        other = self.inverted(base)
+        for index in (bit.index, *range(_sign(base) + 1)):
+            for word in (base, other):
+                if self.bit(word, index) == bit:
+                    values = ((np.arange(base.lo, base.hi + 1) >> index) & 1).astype(bool)
+                    return np.asarray(values if word is base else ~values)
+        return None
+
+    def read(self, bits: Sequence[Value]) -> Number | None:
+        """What the bits are modulo 2**len(bits); None where they are not bits of one word, in order."""
+        lowest = next((k for k, bit in enumerate(bits) if not isinstance(bit, int)), len(bits))
+        low = sum(bit << k for k, bit in enumerate(bits[:lowest]) if isinstance(bit, int))
+        if lowest == len(bits):
+            return Number(self.word(np.zeros_like(self.lo), low))
+        end = max(k for k, bit in enumerate(bits) if not isinstance(bit, int)) + 1
+        high = sum(bit << k for k, bit in enumerate(bits) if k >= end and isinstance(bit, int))
+        for first in dict.fromkeys((0, lowest)):  # known bits below may be those of the word, or not
+            for word, start in self.candidates(bits[first:end]):
+                if all(self.bit(word, start + k) == bit for k, bit in enumerate(bits[first:end])):
+                    found = word if end == len(bits) else self._cut(word, start + end - first)
+                    if found is None:
+                        continue
+                    found = self.moved(found, high >> first << start)
+                    below = low if first else 0
+                    if start:
+                        return Number(found, start, first, below)
+                    return Number(self.moved(self.times(found, 1 << first), below))
+        return None
+
+    def candidates(self, bits: Sequence[Value]) -> Iterator[tuple[Word, int]]:
+        """Words that these bits may be of, and where they start; the last one has its highest bit inverted."""
+        first, last, top = bits[0], bits[-1], len(bits) - 1
+        ends = [(bit.word, bit.index - k) for bit, k in ((last, top), (first, 0)) if isinstance(bit, Bit)]
+        ends = [(word, start) for word, start in ends if start >= 0]
+        for word, start in ends:
+            yield word, start
+            yield self._residue(word, start + top + 1), start
+        for word, start in ends[-1:]:
+            yield self.moved(word, 1 << (start + top)), start
+            yield self.moved(self._residue(word, start + top + 1), 1 << (start + top)), start
+
+    def _residue(self, word: Word, bits: int) -> Word:
+        """The word with the smallest factors that is the same modulo 2**bits."""
+        half = 1 << (bits - 1)
+        if word.largest < half:
+            return word
+        factors = ((word.factors + half) & (2 * half - 1)) - half
+        return self.word(factors, ((word.constant + half) & (2 * half - 1)) - half)
+
+    def _cut(self, word: Word, bits: int) -> Word | None:
+        """`word` modulo 2**bits, where that is affine: where the part above is the same for all values."""
+        above = word.lo >> bits
+        return self.moved(word, -(above << bits)) if above == word.hi >> bits else None
+
+
+def _sign(word: Word) -> int:
+    """The lowest bit from which on all bits of the word are its sign."""
+    return max(word.lo, ~word.lo, word.hi, ~word.hi).bit_length()

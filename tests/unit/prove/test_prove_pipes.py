@@ -1,0 +1,159 @@
+"""Pipes are proved for every input, and whatever is changed in their RTL is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import write_rtl
+
+from mase_hw.hardware import Component, Design, Stream, full_range
+from mase_hw.numerics import Fixed, Rounding
+from mase_hw.ops import Result, batch_norm1d, cast, linear, relu
+from mase_hw.ops.result import Finish
+from mase_hw.prove.claims import Claim
+from mase_hw.prove.netlist import elaborate
+from mase_hw.prove.run import Proof, prove_design
+
+F6, U6 = Fixed(6, 3), Fixed(6, 3, signed=False)
+HALF = Result(F6, Rounding.HALF_EVEN)
+DOWN = Result(U6, Rounding.FLOOR)
+
+
+def design_of(*make: Callable[[Stream], Component], features: int = 4, fixed: Fixed = F6, lanes: int = 0) -> Design:
+    x = full_range("data_in_0", features, lanes or features, fixed)
+    components: list[Component] = []
+    for each in make:
+        components.append(each(components[-1].output if components else x))
+    components[-1] = replace(components[-1], outputs=(components[-1].output.renamed("data_out_0"),))
+    design = Design("net", tuple(components))
+    design.verify()
+    return design
+
+
+def fc(name: str, result: Result | None, outputs: int = 3, seed: int = 0) -> Callable[[Stream], Component]:
+    def make(x: Stream) -> Component:
+        rng = np.random.default_rng(seed)
+        weight, bias = rng.integers(-20, 20, (outputs, x.features)), rng.integers(-20, 20, outputs)
+        return linear(name, x, weight, bias, F6, F6, result, out_lanes=outputs, folded=False)
+
+    return make
+
+
+def norm(name: str, result: Result) -> Callable[[Stream], Component]:
+    def make(x: Stream) -> Component:
+        rng = np.random.default_rng(1)
+        scale, shift = rng.integers(-20, 20, x.features), rng.integers(-20, 20, x.features)
+        return batch_norm1d(name, x, scale, shift, F6, F6, result)
+
+    return make
+
+
+def prove(design: Design, folder: Path, change: tuple[str, str, str] | None = None) -> Proof:
+    files = write_rtl(design, folder)
+    if change is not None:
+        file, old, new = change
+        text = (folder / file).read_text()
+        assert text.count(old) == 1, f"{text.count(old)} of {old}"
+        (folder / file).write_text(text.replace(old, new))
+    return prove_design(design, elaborate(files, design.name, [c.name for c in design.components]))
+
+
+def claim(proof: Proof, component: str, about: str) -> Claim:
+    return next(c for c in proof.claims if (c.component, c.about) == (component, about))
+
+
+DESIGNS: dict[str, Callable[[], Design]] = {
+    "linear, half to even": lambda: design_of(fc("fc", HALF)),
+    "linear, floor, unsigned": lambda: design_of(fc("fc", DOWN)),
+    "linear, exact": lambda: design_of(fc("fc", None)),
+    "unsigned input": lambda: design_of(fc("fc", HALF), fixed=U6),
+    "two layers": lambda: design_of(fc("one", DOWN, 5), fc("two", None, 2, 1)),
+    "cast": lambda: design_of(lambda x: cast("cast", x, Result(Fixed(4, 1), Rounding.HALF_EVEN))),
+    "relu": lambda: design_of(lambda x: relu("relu", x, HALF)),
+    "batch norm, one beat": lambda: design_of(norm("norm", HALF)),
+    "batch norm, beats": lambda: design_of(norm("norm", HALF), lanes=2),
+    "saturating up": lambda: design_of(lambda x: cast("cast", x, Result(Fixed(8, 7), Rounding.FLOOR))),
+    "a component called like an instance": lambda: design_of(fc("u_u_fc", DOWN)),
+}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_it_is_proved_whole(name: str, tmp_path: Path) -> None:
+    proof = prove(DESIGNS[name](), tmp_path)
+    assert [c for c in proof.claims if c.status != "proved"] == []
+    assert {c.about for c in proof.claims} == {"wiring", "timing", "handshake", "values", "widths"}
+
+
+REQUANTIZE = "mase_requantize.sv"
+MUTANTS = {
+    "a clamp at the top": (REQUANTIZE, "ClampHi && !negative && |value", "ClampHi && negative && |value"),
+    "a clamp at the bottom": (REQUANTIZE, "(NonNegative || !(&value", "(!NonNegative || !(&value"),
+    "the tie": (REQUANTIZE, "wide[Down-1:0] == '0", "wide[Down-1:0] == '1"),
+    "one half": (REQUANTIZE, "<<< (Down - 1)", "<<< Down"),
+    "the sign": (REQUANTIZE, "Rectify ? 1'b0 : negative", "Rectify ? 1'b0 : !negative"),
+    "the offset": (REQUANTIZE, "Constant = Offset + Half", "Constant = Offset + Half + 64'sd1"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_wrong_requantize_is_refuted(name: str, tmp_path: Path) -> None:
+    proof = prove(design_of(fc("fc", HALF)), tmp_path, MUTANTS[name])
+    assert claim(proof, "fc", "values").status == "refuted", claim(proof, "fc", "values")
+
+
+def test_a_wrong_addition_is_refuted(tmp_path: Path) -> None:
+    """Every sum of the layer in turn is made a difference, and every inverted operand is left as it is."""
+    design = design_of(fc("fc", HALF))
+    text = (write_rtl(design, tmp_path / "rtl")[1]).read_text()
+    sums = [line for line in text.splitlines() if "_sum = " in line]
+    assert len(sums) > 10
+    for line in sums[::3]:
+        proof = prove(design, tmp_path / "mutant", ("net_fc.sv", line, line.replace(" + ", " - ")))
+        assert claim(proof, "fc", "values").status != "proved", line
+    for line in [line for line in sums if "{~" in line][::2]:
+        proof = prove(design, tmp_path / "mutant", ("net_fc.sv", line, line.replace("~", "")))
+        assert claim(proof, "fc", "values").status != "proved", line
+
+
+def test_a_register_that_does_not_hold_is_refuted(tmp_path: Path) -> None:
+    change = ("mase_cast.sv", "if (enable) y_q <= y;", "y_q <= y;")
+    proof = prove(DESIGNS["cast"](), tmp_path, change)
+    assert "does not hold while enable is low" in claim(proof, "cast", "values").detail
+
+
+def test_data_in_a_valid_is_refuted(tmp_path: Path) -> None:
+    change = ("mase_cast.sv", "valid_q <= data_in_0_valid;", "valid_q <= data_in_0_valid || data_in_0[0];")
+    proof = prove(DESIGNS["cast"](), tmp_path, change)
+    assert claim(proof, "cast", "timing").status == "refuted"
+    assert "1 bits of data_in_0 reach data_out_0_valid" in claim(proof, "cast", "timing").detail
+
+
+def test_an_output_past_its_register_is_refuted(tmp_path: Path) -> None:
+    proof = prove(DESIGNS["cast"](), tmp_path, ("mase_cast.sv", "assign data_out_0 = y_q;", "assign data_out_0 = y;"))
+    assert claim(proof, "cast", "handshake").status == "refuted"
+
+
+def test_a_sum_one_bit_too_wide_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = Finish.parameters
+
+    def wider(step: Finish, *arguments: Any) -> dict[str, Any]:
+        found = exact(step, *arguments)
+        return {**found, "SumWidth": found["SumWidth"] + 1}
+
+    monkeypatch.setattr(Finish, "parameters", wider)
+    proof = prove(design_of(fc("fc", HALF)), tmp_path)
+    assert claim(proof, "fc", "values").status == "proved"
+    assert "bits for sums that need" in claim(proof, "fc", "widths").detail
+
+
+def test_wires_that_cross_are_refuted(tmp_path: Path) -> None:
+    design = DESIGNS["two layers"]()
+    crossed = ("net.sv", ".data_in_0(one_out),", ".data_in_0({one_out[5:0], one_out[29:6]}),")
+    assert claim(prove(design, tmp_path / "a", crossed), "net", "wiring").status == "refuted"
+    gate = ("net.sv", "data_out_0_ready || !data_out_0_valid", "data_out_0_ready && !data_out_0_valid")
+    assert claim(prove(design, tmp_path / "b", gate), "net", "wiring").status == "refuted"
