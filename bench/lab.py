@@ -146,7 +146,7 @@ def at_most(what: str, value: float | None, limit: float) -> Figure:
 
 
 def _shown(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.4g}"
 
 
 def yes(what: str, value: bool) -> Figure:

@@ -221,7 +221,7 @@ class Words:
         return None
 
     def candidates(self, bits: Sequence[Value]) -> Iterator[tuple[Word, int]]:
-        """Words that these bits may be of, and where they start; the last one has its highest bit inverted."""
+        """Words that these bits may be of, and where they start; the last ones have their highest bit inverted."""
         first, last, top = bits[0], bits[-1], len(bits) - 1
         ends = [(bit.word, bit.index - k) for bit, k in ((last, top), (first, 0)) if isinstance(bit, Bit)]
         ends = [(word, start) for word, start in ends if start >= 0]
@@ -231,6 +231,7 @@ class Words:
         for word, start in ends[-1:]:
             yield self.moved(word, 1 << (start + top)), start
             yield self.moved(self._residue(word, start + top + 1), 1 << (start + top)), start
+            yield self.moved(self.inverted(word), 1 << (start + top)), start
 
     def _residue(self, word: Word, bits: int) -> Word:
         """The word with the smallest factors that is the same modulo 2**bits."""
