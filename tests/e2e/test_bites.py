@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """jsc-toy with its first linear layer folded, the others unrolled: every kind of component is in it."""
+    """jsc-toy with its first linear layer folded, the others unrolled."""
     unrolled = {"config": {"implementation": "unrolled"}}
     folded = {"config": {"implementation": "folded", "data_in_parallelism": 4, "data_out_parallelism": 2}}
     hardware = {"by": "name", "default": unrolled, "seq_blocks_2": folded}
@@ -45,21 +45,21 @@ MUTANTS = {
         "toy_seq_blocks_2.sv", r"(Weights\d?\[\d+\] = '\{\s+\d+'h)(.)", r"\1FLIP\2", "seq_blocks_2_out (seq_blocks_2)"
     ),
     "an unrolled weight": Mutant(
-        "toy_seq_blocks_5.sv",
-        r"(s1_0_q <= .*?x\[\d\]\) \* -?\d+'sd)(\d+)",
-        r"\1PLUS\2",
-        "seq_blocks_5_out (seq_blocks_5)",
+        "toy_seq_blocks_5.sv", r"(n0_sum = [^;]*?) \+ ", r"\1 - ", "seq_blocks_5_out (seq_blocks_5)"
     ),
-    "a batch norm's shift": Mutant(
-        "toy_seq_blocks_3.sv", r"(Shift\[\d\]\[Lanes\] = '\{\s+'\{-?\d+'sd)(\d+)", r"\1PLUS\2", "(seq_blocks_3)"
+    "a batch norm's shift": Mutant("toy_seq_blocks_3.sv", r"(\.Offset\(-?64'sd)(\d+)", r"\1PLUS\2", "(seq_blocks_3)"),
+    "a batch norm's table": Mutant(
+        "toy_seq_blocks_0.sv", r"(Shift\[\d+\]\[Lanes\] = '\{\s+'\{-?\d+'sd)(\d+)", r"\1PLUS\2", "(seq_blocks_0)"
     ),
-    "ties round up": Mutant("mase_requantize.sv", r"half && \(rest \|\| floor\[0\]\)", "half", "(seq_blocks_"),
-    "saturation one too high": Mutant(
-        "mase_requantize.sv", r"if \(compared > Hi\) q_o = Hi", "if (compared > Hi + One) q_o = Hi", "(seq_blocks_"
+    "ties round up": Mutant("mase_requantize.sv", r" & ~ValueWidth'\(tie\)", "", "(seq_blocks_"),
+    "saturation too late": Mutant(
+        "mase_requantize.sv", r"\|value\[ValueWidth-2:Bits\]", "&value[ValueWidth-2:Bits]", "(seq_blocks_"
     ),
-    "the ReLU inverted": Mutant("mase_cast.sv", r"Rectify && x\[i\]", "Rectify && !x[i]", "seq_blocks_1_out"),
-    "a stage that does not wait": Mutant(
-        "toy_seq_blocks_0.sv", r"enable = data_out_0_ready \|\| !valid_q", "enable = 1'b1", "stream rule broken"
+    "a ReLU that lets negative numbers pass": Mutant(
+        "mase_requantize.sv", r"!OutSigned \|\| Rectify", "!OutSigned", "seq_blocks_0_out"
+    ),
+    "stages that do not wait": Mutant(
+        "toy.sv", r"(assign seq_blocks_3_enable) = [^;]+", r"\1 = 1'b1", "stream rule broken"
     ),
     "a skid buffer that loses a beat": Mutant(
         "mase_skid_buffer.sv", r"skid_valid_q <= 1'b1", "skid_valid_q <= 1'b0", "_skid_out"
@@ -71,23 +71,25 @@ MUTANTS = {
         "(seq_blocks_2)",
     ),
     "valid that waits for ready": Mutant(
-        "toy_seq_blocks_8.sv",
-        r"data_out_0_valid = valid_q\[\d+\]",
-        r"\g<0> && data_out_0_ready",
-        "hang",
-        "seq_blocks_8",
+        "toy_seq_blocks_2.sv", r"data_out_0_valid = valid_q", r"\g<0> && data_out_0_ready", "hang", "seq_blocks_2"
     ),
-    "no reset in a cast": Mutant("mase_cast.sv", r"if \(rst\) valid_q <= 1'b0;\s+else if", "if", "(seq_blocks_"),
+    "no reset in a pipe": Mutant(
+        "toy_seq_blocks_9.sv", r"if \(rst\) valid_q <= '0;", "if (rst) valid_q <= valid_q;", "(seq_blocks_"
+    ),
     "no reset of the double buffer": Mutant(
         "toy_seq_blocks_2.sv", r"write_half_q <= 1'b0;", "", "(seq_blocks_2)", "seq_blocks_2"
     ),
     "no reset of a finished beat": Mutant(
-        "toy_seq_blocks_2.sv", r"valid_q  <= 1'b0;", "", "(seq_blocks_2)", "seq_blocks_2"
+        "toy_seq_blocks_2.sv",
+        r"if \(rst\) valid_q <= 1'b0;",
+        "if (rst) valid_q <= valid_q;",
+        "(seq_blocks_2)",
+        "seq_blocks_2",
     ),
     "one cycle too many": Mutant(
         "toy_seq_blocks_2.sv",
         r"issue = enable &&",
-        "issue = enable && (step_q != '0 || !last_q[0]) &&",
+        "issue = enable && (word_q != '0 || !last_q[0]) &&",
         "cycle",
     ),
 }
