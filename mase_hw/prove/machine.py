@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from graphlib import TopologicalSorter
+from operator import is_
 
 from mase_hw.prove.netlist import Cell, Net, Netlist
 from mase_hw.prove.symbolic import Symbolic, Values
@@ -22,7 +23,7 @@ class Machine:
         self.registers = [cell for cell in netlist.cells if cell.type == "$dff"]
         self.memories = [_Memory(cell) for cell in netlist.cells if cell.type == "$mem_v2"]
         self.order = order(netlist, self.memories)
-        self._seen: dict[str, dict[str, Values]] = {}  # what each cell read last: the same gives the same again
+        self._seen: dict[str, Values] = {}  # what each cell read last: the very same gives the same again
         for register in self.registers:
             self.values.update(dict.fromkeys(register.ports["Q"], UNKNOWN))
 
@@ -36,9 +37,10 @@ class Machine:
         for cell in self.order:
             if isinstance(cell, Cell):
                 inputs = {port: [self.values[n] for n in nets] for port, nets in cell.ports.items() if port != "Y"}
-                if self._seen.get(cell.name) == inputs:
+                flat = [value for values in inputs.values() for value in values]
+                if all(map(is_, self._seen.get(cell.name, ()), flat)) and cell.name in self._seen:
                     continue
-                self._seen[cell.name] = inputs
+                self._seen[cell.name] = flat
                 self.values.update(zip(cell.ports["Y"], self.symbolic.evaluate(cell, inputs), strict=True))
             else:
                 memory, port = cell
