@@ -1,4 +1,4 @@
-"""Jinja filters: the one place where numbers become SystemVerilog text."""
+"""Jinja filters: numbers as SystemVerilog text."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from mase_hw.prove.machine import order
 from mase_hw.prove.netlist import Cell, Net, Netlist
 
-Name = tuple[Net, bool]  # the net that it is the value of, and whether it is inverted
-Value = int | Name | None  # None: some function of names
+Name = tuple[Net, int, bool]  # the net that it is the value of, in which cycle, and whether it is inverted
+Value = int | Name | None  # None: some function of names, which gets a name of its own
 
 
 class Names:
@@ -18,9 +18,13 @@ class Names:
         self.netlist = netlist
         self.registers = [cell for cell in netlist.cells if cell.type == "$dff"]
         self.order = [cell for cell in order(netlist) if isinstance(cell, Cell)]
+        self.cycle = 0
         self.values: dict[Net, Value] = {"0": 0, "1": 1, "x": None}
         for nets in (*netlist.ports.values(), *(cell.ports["Q"] for cell in self.registers)):
-            self.values.update({net: (net, False) for net in nets if isinstance(net, int)})
+            self.values.update({net: (net, 0, False) for net in nets if isinstance(net, int)})
+        driven = {net for cell in netlist.cells for port in ("Y", "Q", "RD_DATA") for net in cell.ports.get(port, ())}
+        ports = {net for nets in netlist.ports.values() for net in nets if isinstance(net, int)}
+        self.inputs = sorted(ports - driven - set(netlist.ports["rst"]))
         for cell in netlist.cells:
             if cell.type == "$mem_v2":  # what is read from a memory is anything
                 self.values.update(dict.fromkeys(cell.ports["RD_DATA"]))
@@ -38,12 +42,16 @@ class Names:
     def settle(self) -> None:
         for cell in self.order:
             inputs = {port: [self.values.get(n) for n in nets] for port, nets in cell.ports.items() if port != "Y"}
-            self.values.update(zip(cell.ports["Y"], _evaluate(cell, inputs), strict=True))
+            for net, value in zip(cell.ports["Y"], _evaluate(cell, inputs), strict=True):
+                self.values[net] = (net, self.cycle, False) if value is None else value
 
     def tick(self) -> None:
         moved = [(cell.ports["Q"], [self.values.get(net) for net in cell.ports["D"]]) for cell in self.registers]
         for nets, values in moved:
             self.values.update(zip(nets, values, strict=True))
+        self.cycle += 1
+        for net in self.inputs:  # in the next cycle they may be anything else
+            self.values[net] = (net, self.cycle, False)
 
 
 def _evaluate(cell: Cell, inputs: dict[str, list[Value]]) -> list[Value]:
@@ -77,7 +85,7 @@ def _extended(cell: Cell, port: str, values: list[Value], width: int) -> list[Va
 def _inverted(a: Value) -> Value:
     if a is None:
         return None
-    return 1 - a if isinstance(a, int) else (a[0], not a[1])
+    return 1 - a if isinstance(a, int) else (a[0], a[1], not a[2])
 
 
 def _both(a: Value, b: Value) -> Value:

@@ -17,22 +17,34 @@ class Reference:
     def __init__(self, component: Component, vectors: int) -> None:
         self.component, self.vectors = component, vectors
         self.step: Finish | None = getattr(component, "step", None)
-        lo, hi = component.input.bounds
-        self.words = Words(np.tile(lo, vectors), np.tile(hi, vectors))
-        self.variables = [self.words.variable(i) for i in range(vectors * component.input.features)]
+        x = component.input
+        lo, hi = x.bounds
         self.factors, self.constants = _rows(component)
+        self.serial = component.kind == "linear_serial"  # takes numbers apart: every bit is a variable
+        if self.serial:
+            count = vectors * x.features * x.fixed.width
+            self.words = Words(np.zeros(count, np.int64), np.ones(count, np.int64), single_bits=True)
+            places = 1 << np.arange(x.fixed.width)
+            places[-1] *= -1 if x.fixed.signed else 1
+            self.factors = np.kron(self.factors, places)
+        else:
+            self.words = Words(np.tile(lo, vectors), np.tile(hi, vectors))
+        self.variables = [self.words.variable(i) for i in range(len(self.words.lo))]
 
     def input_bits(self, vector: int, beat: int) -> list[Value]:
         """A beat of an input vector, as bits of its variables."""
         x = self.component.input
         first = vector * x.features + beat * x.lanes
+        if self.serial:
+            width = x.fixed.width
+            return [self.words.bit(word, 0) for word in self.variables[first * width : (first + x.lanes) * width]]
         variables = self.variables[first : first + x.lanes]
         return [self.words.bit(word, k) for word in variables for k in range(x.fixed.width)]
 
     def exact(self, vector: int, element: int) -> Word:
-        features = self.component.input.features
-        factors = np.zeros(features * self.vectors, np.int64)
-        factors[vector * features : (vector + 1) * features] = self.factors[element]
+        count = self.factors.shape[1]
+        factors = np.zeros(count * self.vectors, np.int64)
+        factors[vector * count : (vector + 1) * count] = self.factors[element]
         return self.words.word(factors, int(self.constants[element]))
 
     def check_beat(self, vector: int, beat: int, bits: list[Value]) -> None:

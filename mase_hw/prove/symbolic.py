@@ -125,7 +125,9 @@ class Symbolic:
                 x, y = self._with_bit(other, bits)
         if x is None or y is None:
             return [UNKNOWN] * width
-        return self._added(cell, self.words.settled(x), self.words.settled(y), more, width)
+        if not self.words.single_bits:
+            x, y = self.words.settled(x), self.words.settled(y)
+        return self._added(cell, x, y, more, width)
 
     def _added(self, cell: Cell, x: Number, y: Number, more: int, width: int) -> Values:
         if y.shift:
@@ -193,6 +195,8 @@ class Symbolic:
         if kind == "$mux":
             return [self.chosen(select[0], zero, one) for zero, one in zip(a, b, strict=True)]
         width = cell.width("Y")
+        if kind == "$bmux" and (found := self._looked_up(a, select, width)) is not None:
+            return found
         if kind == "$bmux":
             rows = [a[k : k + width] for k in range(0, len(a), width)]
             for bit in select:
@@ -206,6 +210,32 @@ class Symbolic:
             part = b[k * width : (k + 1) * width]
             result = [self.chosen(bit, zero, one) for zero, one in zip(result, part, strict=True)]
         return result
+
+    def _looked_up(self, table: Values, select: Values, width: int) -> Values | None:
+        """A table of numbers that is a sum of its select bits times constants: gone through for all of these."""
+        free = [(i, bit) for i, bit in enumerate(select) if not isinstance(bit, int)]
+        ones = [self.words.lone(bit) for _, bit in free]
+        if not self.words.single_bits or not free or any(one is None for one in ones):
+            return None
+        fixed = sum(bit << i for i, bit in enumerate(select) if isinstance(bit, int))
+        numbers = []
+        for chosen in range(1 << len(free)):
+            known: dict[Value, Value] = {bit: (chosen >> n) & 1 for n, (_, bit) in enumerate(free)}
+            row = fixed + sum(((chosen >> n) & 1) << i for n, (i, _) in enumerate(free))
+            bits = [bit if isinstance(bit, int) else known.get(bit, bit) for bit in table[row * width :][:width]]
+            numbers.append(_number(bits))
+        if any(number is None for number in numbers):
+            return None
+        values = [number for number in numbers if number is not None]
+        total = self.words.word(np.zeros_like(self.words.lo), values[0])
+        steps = [values[1 << n] - values[0] for n in range(len(free))]
+        for one, step in zip(ones, steps, strict=True):
+            assert one is not None
+            total = self.words.plus(total, self.words.times(one, step))
+        for chosen, value in enumerate(values):
+            if value != values[0] + sum(step for n, step in enumerate(steps) if (chosen >> n) & 1):
+                return None
+        return [self.words.bit(total, k) for k in range(width)]
 
     def _demux(self, inputs: dict[str, Values]) -> Values:
         """The input in the place that the select names, zeros in all others."""

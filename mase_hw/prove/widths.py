@@ -29,7 +29,7 @@ def prove_widths(machine: Machine, *, accumulates: bool) -> str:
         arrays = {widest: max(arrays.values())}
     for (source, _, bits), needed in arrays.items():
         if bits > needed:
-            raise NotProvedError(f"{source}: {bits} bits for sums that need {needed}", refuted=True)
+            raise NotProvedError(f"{source}: {bits} bits for sums that need {needed}", refuted=not accumulates)
     what = "accumulators have" if accumulates else f"{len(arrays)} adders, or arrays of adders, have"
     return f"{what} no bit to spare"
 

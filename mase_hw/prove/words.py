@@ -89,8 +89,9 @@ Value = int | Bit | Table | Unknown  # what a wire carries; int: 0 or 1
 class Words:
     """Makes words and bits over a fixed set of variables."""
 
-    def __init__(self, lo: Integers, hi: Integers) -> None:
+    def __init__(self, lo: Integers, hi: Integers, *, single_bits: bool = False) -> None:
         self.lo, self.hi = lo.astype(np.int64), hi.astype(np.int64)
+        self.single_bits = single_bits  # every variable is one bit: numbers are put together from them
 
     def variable(self, i: int) -> Word:
         factors = np.zeros(len(self.lo), np.int64)
@@ -133,12 +134,13 @@ class Words:
         if not a.shift:
             return a
         half = 1 << (a.shift - 1)
-        low = ((a.word.factors + half) & (2 * half - 1)) - half
-        rest = self.word(low, a.word.constant & (2 * half - 1))
-        if rest.lo < 0 or rest.hi >= 2 * half:
-            return a
-        high = self.word((a.word.factors - low) >> a.shift, a.word.constant >> a.shift)
-        return Number(self.moved(self.times(high, 1 << a.lift), a.below))
+        for up in (0, 1):  # one half as a remainder counts as minus one half, or as plus one half
+            low = ((a.word.factors + half - up) & (2 * half - 1)) - half + up
+            rest = self.word(low, a.word.constant & (2 * half - 1))
+            if rest.lo >= 0 and rest.hi < 2 * half:
+                high = self.word((a.word.factors - low) >> a.shift, a.word.constant >> a.shift)
+                return Number(self.moved(self.times(high, 1 << a.lift), a.below))
+        return a
 
     def bit(self, word: Word, index: int) -> Value:
         """Bit `index` of a word: a constant where all its values agree, else a bit with its canonical key.
@@ -159,6 +161,11 @@ class Words:
             return (word.constant >> index) & 1
         if drop:
             word, index = self.shifted_down(word, drop), index - drop
+        if self.single_bits and index:
+            whole = self.settled(Number(word, index))
+            if not whole.shift:  # what is below never reaches this bit
+                above = self.bit(whole.word, 0)
+                return Bit(word, index, above.key) if isinstance(above, Bit) else above
         above = word.lo >> (index + 1)
         near = self._near(self._residue(word, index + 1), index + 1)
         if index >= _sign(near):
@@ -218,7 +225,31 @@ class Words:
                     if start:
                         return Number(found, start, first, below)
                     return Number(self.moved(self.times(found, 1 << first), below))
-        return None
+        return self._put_together(bits) if self.single_bits else None
+
+    def _put_together(self, bits: Sequence[Value]) -> Number | None:
+        """A number from bits that are variables of their own, or the same inverted."""
+        total = self.word(np.zeros_like(self.lo), 0)
+        for k, bit in enumerate(bits):
+            if isinstance(bit, int):
+                total = self.moved(total, bit << k)
+                continue
+            one = self.lone(bit)
+            if one is None:
+                return None
+            total = self.plus(total, one, k)
+        return Number(total)
+
+    def lone(self, bit: Value) -> Word | None:
+        """The word that is 0 or 1 as the bit is, where that is affine."""
+        return self._lone.get(bit.key) if isinstance(bit, Bit) else None
+
+    @cached_property
+    def _lone(self) -> dict[tuple[int, bytes], Word]:
+        """Every variable and its opposite by the name of their bit."""
+        words = [self.variable(i) for i in range(len(self.lo))]
+        words += [self.moved(self.minus(word), 1) for word in words]
+        return {bit.key: word for word in words if isinstance(bit := self.bit(word, 0), Bit)}
 
     def candidates(self, bits: Sequence[Value]) -> Iterator[tuple[Word, int]]:
         """Words that these bits may be of, and where they start; the last ones have their highest bit inverted."""

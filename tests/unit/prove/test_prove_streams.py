@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_prove_pipes import DOWN, F6, HALF, claim, design_of, prove
+from test_prove_pipes import DOWN, F6, HALF, U6, claim, design_of, prove
 
 from mase_hw.hardware import Component, Design, Stream
 from mase_hw.hardware.plumbing import Fifo, Gather, Scatter, SkidBuffer
-from mase_hw.ops import Result, linear
+from mase_hw.ops import Result, linear, serial
+from mase_hw.ops.affine import align
 
 
 def skid(x: Stream) -> Component:
@@ -42,6 +43,16 @@ def folded(
     return make
 
 
+def digits(bits: int, result: Result | None = HALF) -> Callable[[Stream], Component]:
+    def make(x: Stream) -> Component:
+        rng = np.random.default_rng(0)
+        weight, bias = rng.integers(-20, 20, (3, x.features)), rng.integers(-20, 20, 3)
+        alignment = align(x.fixed, F6, F6)
+        return serial("fc", x, weight, bias << alignment.constant_shift, alignment, result, digit_bits=bits)
+
+    return make
+
+
 DESIGNS: dict[str, Callable[[], Design]] = {
     "skid buffer": lambda: design_of(skid, lanes=2),
     "FIFO": lambda: design_of(fifo, lanes=2),
@@ -52,6 +63,9 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "folded, does not divide": lambda: design_of(folded((3, 2), 3)),
     "folded, exact": lambda: design_of(folded((2, 1), 1, None), lanes=2),
     "folded, DSP": lambda: design_of(folded((2, 1), 1, use_dsp=True), lanes=2),
+    "serial, 1 bit": lambda: design_of(digits(1)),
+    "serial, 2 bits": lambda: design_of(digits(2, DOWN)),
+    "serial, 3 bits, unsigned": lambda: design_of(digits(3, None), fixed=U6),
     "folded, two products in a DSP": lambda: design_of(folded((1, 3), 3, use_dsp=True), lanes=1),
 }
 
@@ -81,6 +95,9 @@ MUTANTS = {
         "FIFO", ("mase_fifo.sv", "count_q != count_t'(Depth);", "count_q != count_t'(Depth + 1);"), "handshake",
     ),
     "a FIFO underflows": ("FIFO", ("mase_fifo.sv", "count_q != '0;", "1'b1;"), "handshake"),
+    "data past the register": (
+        "skid buffer", skid_of("data_out_0 = out_q", "data_out_0 = out_q ^ {Width{data_in_0[0]}}"), "handshake",
+    ),
     "beats in another order": ("scatter", ("mase_scatter.sv", "beats_q >> Width", "beats_q << Width"), "values"),
     "data in a ready": (
         "gather", ("mase_gather.sv", "data_out_0_ready || !valid_q", "data_out_0_ready || !valid_q || beats_q[0][0]"),

@@ -1,0 +1,1 @@
+"""For every input: the emitted RTL, read back, equals the integer reference."""
