@@ -64,7 +64,8 @@ def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
         fuse_batch_norm=config.fuse_batch_norm,
     )
     samples = None if dataset is None else run_samples(compiled, dataset)
-    return write_build(out, compiled.design, dict(config.raw), samples), notes
+    sources = {"config": config.path} | ({"checkpoint": config.load_name} if config.load_name else {})
+    return write_build(out, compiled.design, dict(config.raw), samples, sources), notes
 
 
 def compile_model(

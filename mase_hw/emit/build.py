@@ -64,8 +64,17 @@ class Build:
         return [self.path / entry["path"] for entry in self.manifest["files"]]
 
 
-def write_build(path: Path, design: Design, config: Mapping[str, Any], samples: Samples | None) -> Build:
-    """Writes the whole build, or nothing. An older build at `path` is replaced; anything else there is left alone."""
+def write_build(
+    path: Path,
+    design: Design,
+    config: Mapping[str, Any],
+    samples: Samples | None,
+    sources: Mapping[str, Path] | None = None,
+) -> Build:
+    """Writes the whole build, or nothing. An older build at `path` is replaced; anything else there is left alone.
+
+    `sources` are the files that it was made from, by what they are; the manifest holds their names and SHA-256.
+    """
     ours = all((path / name).is_file() for name in ("manifest.json", "rtl/files.f"))  # others have a manifest.json too
     if path.exists() and not ours and (not path.is_dir() or any(path.iterdir())):
         hint = "choose another folder with --out, or delete it"
@@ -83,6 +92,9 @@ def write_build(path: Path, design: Design, config: Mapping[str, Any], samples: 
         "clock": "clk",
         "reset": "rst",
         "files": [{"path": name, "sha256": _sha256(contents[name])} for name in texts],
+        "sources": {
+            what: {"name": file.name, "sha256": _sha256(file.read_bytes())} for what, file in (sources or {}).items()
+        },
         "parameters": {"path": "parameters.npz", "sha256": _sha256(contents["parameters.npz"])},
         "inputs": [_port(design.input)],
         "outputs": [_port(design.output)],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +51,13 @@ def test_waves_and_one_pattern(emitted: Path) -> None:
     waves = [path for path in (emitted / "build/digits/sim").iterdir() if path.suffix in (".vcd", ".fst")]
     assert len(waves) == 1
     assert waves[0].stat().st_size > 10_000
+
+
+def test_a_build_says_what_it_was_made_from(emitted: Path) -> None:
+    sources = json.loads((emitted / "build/digits/manifest.json").read_text())["sources"]
+    assert sources["config"] == {"name": "model.toml", "sha256": hashlib.sha256(MODEL.read_bytes()).hexdigest()}
+    checkpoint = MODEL.parent / sources["checkpoint"]["name"]
+    assert sources["checkpoint"]["sha256"] == hashlib.sha256(checkpoint.read_bytes()).hexdigest()
 
 
 def test_a_build_is_read_without_torch(emitted: Path) -> None:
