@@ -23,7 +23,8 @@ from mase_hw.ops import Result, batch_norm1d, cast, relu
 from mase_hw.ops.affine import align
 from mase_hw.ops.linear_folded import folded_linear
 from mase_hw.ops.linear_serial import serial
-from mase_hw.ops.linear_unrolled import ADDERS_PER_STAGE, unrolled
+from mase_hw.ops.linear_unrolled import unrolled
+from mase_hw.ops.matrix import ADDERS_PER_STAGE
 
 Make = Callable[[Stream], Component]  # the layer's own component, on the stream that reaches it
 

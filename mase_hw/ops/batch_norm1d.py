@@ -14,7 +14,8 @@ from mase_hw.hardware.stream import Stream
 from mase_hw.numerics import Fixed, signed_width
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
-from mase_hw.ops.linear_unrolled import ADDERS_PER_STAGE, LinearUnrolled, unrolled
+from mase_hw.ops.linear_unrolled import LinearUnrolled, unrolled
+from mase_hw.ops.matrix import ADDERS_PER_STAGE
 from mase_hw.ops.result import Finish, Result, finish, requantize_cost
 
 FULL_ADDER = 1.5  # LUTs for each bit of a partial product, fitted

@@ -10,41 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from mase_hw.hardware.component import Component, Instance
+from mase_hw.hardware.component import Instance
 from mase_hw.hardware.control import Control, FoldedControl
 from mase_hw.hardware.cost import Cost
 from mase_hw.hardware.folding import Fold
 from mase_hw.hardware.stream import Stream
-from mase_hw.numerics.product import product
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.affine import Alignment, matrix_bounds, matrix_extremes
+from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.folded_array import Bits, FoldedArray
 from mase_hw.ops.folded_cost import folded_cost
-from mase_hw.ops.result import Finish, Result, finish
-
-ADDERS_PER_STAGE = 4
+from mase_hw.ops.matrix import ADDERS_PER_STAGE, Matrix
+from mase_hw.ops.result import Result, finish
 
 
 @dataclass(frozen=True, eq=False)
-class LinearFolded(Component):
+class LinearFolded(Matrix):
     """Block by block of outputs it goes through all words of the input; the first pass starts while they arrive."""
 
     kind = "linear_folded"
     registered_ready = True
-    matrix: Integers  # [out, in]
-    bias: Integers  # aligned to the accumulator's binary point
-    product_shift: int  # aligns products with the bias
-    step: Finish
     p_in: int
     p_out: int
     adders_per_stage: int = ADDERS_PER_STAGE
     use_dsp: bool = False
-
-    def execute(self, x: Integers) -> Integers:
-        return self.step.execute((product(x, self.matrix.T) << self.product_shift) + self.bias)
-
-    def extremes(self) -> Integers:
-        return matrix_extremes(self.input, self.matrix)
 
     @cached_property
     def fold(self) -> Fold:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from mase_hw.adders import SOLVER_SECONDS, AdderGraph, solve
-from mase_hw.hardware.component import Component, Instance
+from mase_hw.hardware.component import Instance
 from mase_hw.hardware.control import Control
 from mase_hw.hardware.cost import Cost
 from mase_hw.hardware.serial_control import SerialControl
 from mase_hw.hardware.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.adder_text import unused_bits
-from mase_hw.ops.affine import Alignment, matrix_bounds, matrix_extremes
-from mase_hw.ops.linear_unrolled import ADDERS_PER_STAGE
-from mase_hw.ops.result import Finish, Result, finish, requantize_cost
+from mase_hw.ops.affine import Alignment, matrix_bounds
+from mase_hw.ops.matrix import ADDERS_PER_STAGE, Matrix
+from mase_hw.ops.result import Result, finish, requantize_cost
 from mase_hw.ops.serial_plan import Digits, Feed, Row, digits_of, feed_of, graph_rows, table_rows, table_terms
 from mase_hw.ops.serial_text import SerialText
 
@@ -27,26 +25,16 @@ TABLES_BITS = 2  # digits of so few bits are not worth a look for a graph
 
 
 @dataclass(frozen=True, eq=False)
-class LinearSerial(Component):
+class LinearSerial(Matrix):
     """`matrix @ x + bias`, all inputs in one beat, all outputs in one beat, a vector every `interval` cycles."""
 
     kind = "linear_serial"
-    matrix: Integers  # [out, in]
-    bias: Integers  # aligned to the accumulator's binary point
-    product_shift: int  # aligns products with the bias
-    step: Finish
     digit_bits: int
     adders_per_stage: int
     solver: str  # how the graph was found, or that there are tables instead
     adds: Integers  # the adder graph of the matrix, as arrays; empty where there are tables
     outs: Integers
     terms: Integers  # the tables: rows (output, table, input, bit of its digit); empty where there is a graph
-
-    def execute(self, x: Integers) -> Integers:
-        return self.step.execute((x @ self.matrix.T << self.product_shift) + self.bias)
-
-    def extremes(self) -> Integers:
-        return matrix_extremes(self.input, self.matrix)
 
     @cached_property
     def digits(self) -> Digits:
@@ -103,12 +91,8 @@ class LinearSerial(Component):
 
     def lane_parameters(self, j: int) -> dict[str, int]:
         """Parameters of output `j`'s requantize, from its own bounds."""
-        lo, hi = self.input.bounds
-        row = self.matrix[j] << self.product_shift
-        up, down = np.maximum(row, 0), np.minimum(row, 0)
-        bias = int(self.bias[j])
-        bounds = (int(up @ lo + down @ hi) + bias, int(up @ hi + down @ lo) + bias)
-        return self.step.parameters(bounds, (self.rows[j].constant << self.product_shift) + bias)
+        offset = (self.rows[j].constant << self.product_shift) + int(self.bias[j])
+        return self.requantize_parameters(j, offset)
 
     @cached_property
     def text(self) -> SerialText:

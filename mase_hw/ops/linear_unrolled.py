@@ -12,34 +12,22 @@ from mase_hw.adders import SOLVER_SECONDS, AdderGraph, Pipeline, encode, pipelin
 from mase_hw.hardware.component import Instance, Pipe
 from mase_hw.hardware.cost import Cost
 from mase_hw.hardware.stream import Stream
-from mase_hw.numerics.product import product
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.adder_text import inputs_text, stages_text, unused_bits
-from mase_hw.ops.affine import Alignment, matrix_bounds, matrix_extremes
-from mase_hw.ops.result import Finish, Result, finish, requantize_cost
-
-ADDERS_PER_STAGE = 4
+from mase_hw.ops.affine import Alignment, matrix_bounds
+from mase_hw.ops.matrix import ADDERS_PER_STAGE, Matrix
+from mase_hw.ops.result import Result, finish, requantize_cost
 
 
 @dataclass(frozen=True, eq=False)
-class LinearUnrolled(Pipe):
+class LinearUnrolled(Matrix, Pipe):
     """`matrix @ x + bias`, all inputs in one beat, all outputs in one beat. A batch norm has a diagonal matrix."""
 
     kind = "linear_unrolled"
-    matrix: Integers  # [out, in]
-    bias: Integers  # aligned to the accumulator's binary point
-    product_shift: int  # aligns products with the bias
-    step: Finish
     adds: Integers  # the adder graph of the matrix, as arrays
     outs: Integers
     adders_per_stage: int
     solver: str  # how the graph was found
-
-    def execute(self, x: Integers) -> Integers:
-        return self.step.execute((product(x, self.matrix.T) << self.product_shift) + self.bias)
-
-    def extremes(self) -> Integers:
-        return matrix_extremes(self.input, self.matrix)
 
     @cached_property
     def constants(self) -> list[int]:
@@ -65,12 +53,7 @@ class LinearUnrolled(Pipe):
 
     def lane_parameters(self, j: int) -> dict[str, int]:
         """Parameters of output `j`'s requantize, from its own bounds."""
-        lo, hi = self.input.bounds
-        row = self.matrix[j] << self.product_shift
-        up, down = np.maximum(row, 0), np.minimum(row, 0)
-        bias = int(self.bias[j])
-        bounds = (int(up @ lo + down @ hi) + bias, int(up @ hi + down @ lo) + bias)
-        return self.step.parameters(bounds, self.constants[j])
+        return self.requantize_parameters(j, self.constants[j])
 
     @property
     def latency(self) -> int:

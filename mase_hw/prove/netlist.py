@@ -63,8 +63,10 @@ def elaborate(files: Sequence[Path], top: str, components: Sequence[str]) -> dic
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "netlist.json"
         names = [f"*${top}.u_{name}" for name in components]
-        command = [sys.executable, "-c", _SCRIPT, top, str(out), *map(str, files), "--", *names]
-        done = subprocess.run(command, capture_output=True, text=True)
+        # By name, from their folder: Yosys splits a command at spaces, which the folder's path may have.
+        here = files[0].parent
+        command = [sys.executable, "-c", _SCRIPT, top, str(out), *(file.name for file in files), "--", *names]
+        done = subprocess.run(command, cwd=here, capture_output=True, text=True)
         if done.returncode or not out.exists():
             last = (done.stdout + done.stderr).strip().splitlines()[-3:]
             hint = "is the extra installed? pip install 'mase-hw[prove]'" if "pyosys" in done.stderr else None

@@ -26,10 +26,6 @@ class Proof:
     def proved(self) -> bool:
         return all(claim.status == "proved" for claim in self.claims)
 
-    @property
-    def refuted(self) -> bool:
-        return any(claim.status == "refuted" for claim in self.claims)
-
 
 def prove(build: Build, progress: Callable[[str], None] = lambda text: None) -> Proof:
     """Reads the RTL back and proves what can be proved; what cannot is listed as such."""

@@ -89,7 +89,7 @@ def _check_holds(netlist: Netlist) -> None:
     """Every register keeps its value while `enable` is low: followed through the multiplexers on its input."""
     enable, reset = netlist.ports["enable"][0], netlist.ports["rst"][0]
     drivers = {cell.ports["Y"][k]: (cell, k) for cell in netlist.cells for k in range(len(cell.ports.get("Y", ())))}
-    gates = _gates(netlist, enable)
+    gates = {enable, *_anded(netlist, enable)}  # nets that are low whenever enable is
     for cell in netlist.cells:
         if cell.type != "$dff":
             continue
@@ -102,12 +102,8 @@ def _check_holds(netlist: Netlist) -> None:
                 net = found[0].ports["A"][found[1]]
 
 
-def _gates(netlist: Netlist, enable: Net) -> set[Net]:
-    """Nets that are low whenever `enable` is: itself, and what it is ANDed with."""
-    return {enable, *_anded(netlist, enable)}
-
-
 def _anded(netlist: Netlist, enable: Net) -> Iterator[Net]:
+    """What is `enable` AND something."""
     for cell in netlist.cells:
         if cell.type in ("$logic_and", "$and") and (enable,) in (cell.ports["A"], cell.ports["B"]):
             yield cell.ports["Y"][0]

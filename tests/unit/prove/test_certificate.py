@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Build, Proof]:
     weight, bias = np.array([[1, -3, 5], [0, 7, 2]]), np.array([1, -2])
     layer = linear("fc", x, weight, bias, Fixed(4, 2), Fixed(4, 2), None, out_lanes=2, folded=False)
     layer = replace(layer, outputs=(layer.output.renamed("data_out_0"),))
-    build = write_build(tmp_path_factory.mktemp("build") / "net", Design("net", (layer,)), {}, None)
+    build = write_build(tmp_path_factory.mktemp("build") / "a net", Design("net", (layer,)), {}, None)
     return build, prove(build)
 
 
