@@ -54,6 +54,7 @@ def command(model: Path, out: Path | None) -> None:
 
 def _table(manifest: Mapping[str, Any]) -> Table:
     components = {entry["name"]: entry for entry in manifest["components"]}
+    beats = {stream["name"]: stream["features"] // stream["lanes"] for stream in manifest["streams"]}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("node", "op", "built", "lanes", "data_in", "data_out", *_NUMBERS):
         table.add_column(title, overflow="fold", justify="right" if title in _NUMBERS else "left")
@@ -63,7 +64,7 @@ def _table(manifest: Mapping[str, Any]) -> Table:
         lanes = f"{node['data_in_parallelism']} -> {node['data_out_parallelism']}"
         types = [_type(node[side]) for side in ("data_in", "data_out")]
         numbers = [str(node[key]) for key in ("interval", "latency")]
-        built = _built(node, components.get(node["name"], {}).get("values", {}))
+        built = _built(node, components.get(node["name"], {}), beats)
         table.add_row(node["name"], node["op"], built, lanes, *types, *numbers, *_figures(node["cost"]))
     between = [entry["cost"] for name, entry in components.items() if name not in owned]
     if between:
@@ -74,13 +75,14 @@ def _table(manifest: Mapping[str, Any]) -> Table:
     return table
 
 
-def _built(node: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+def _built(node: Mapping[str, Any], component: Mapping[str, Any], beats: Mapping[str, int]) -> str:
     """The implementation with what belongs to it: `folded 4x8`."""
-    built = str(node["implementation"])
+    built, values = str(node["implementation"]), component.get("values", {})
     if built == "folded":
         built = f"folded {values['p_in']}x{values['p_out']}{' DSP' if values['use_dsp'] else ''}"
     elif built == "serial":
-        built = f"serial {values['digit_bits']}"
+        groups = beats[component["outputs"][0]]
+        built = f"serial {values['digit_bits']}" + (f" x{groups}" if groups > 1 else "")
     return built
 
 

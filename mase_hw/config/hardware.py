@@ -22,7 +22,11 @@ IMPLEMENTATIONS: tuple[Implementation, ...] = ("auto", "unrolled", "serial", "fo
 INTERFACES: tuple[Interface, ...] = ("stream",)
 MAX_FIFO_DEPTH = 1 << 10  # the FIFO is read within the cycle, so it lives in LUT RAM
 MAX_ADDERS_PER_STAGE = 64
-OWN_KEYS = {"digit_bits": "serial", "array_in": "folded", "array_out": "folded", "use_dsp": "folded"}
+MAX_OUTPUT_GROUPS = 8  # more would leave a table one bit of the inputs
+OWN_KEYS = {
+    **dict.fromkeys(("digit_bits", "output_groups"), "serial"),
+    **dict.fromkeys(("array_in", "array_out", "use_dsp"), "folded"),
+}
 RESERVED = "mase"  # first word of the library's and the bench's module names
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -40,6 +44,7 @@ class HardwareSpec:
     array_in: int | None = None  # folded: multipliers, inputs x outputs; they need not divide the layer
     array_out: int | None = None
     use_dsp: bool | None = None  # folded: the multipliers are DSP blocks
+    output_groups: int | None = None  # serial: outputs that share tables, one group after the other
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ def _spec(config: Table) -> HardwareSpec:
         config.integer("array_in", None, 1),
         config.integer("array_out", None, 1),
         config.boolean("use_dsp", False) if "use_dsp" in config.values else None,
+        config.integer("output_groups", None, 1, MAX_OUTPUT_GROUPS),
     )
     _check_together(config, spec)
     return spec
@@ -103,9 +109,9 @@ def _check_together(config: Table, spec: HardwareSpec) -> None:
             text = f"{key} is for {owner} layers, and implementation = {shown(spec.implementation)}"
             config.problem(text, key, hint=f'delete {key}, or set implementation = "{owner}"')
     if spec.implementation == "auto" and len(set(given.values())) > 1:
-        other = next(key for key in given if key != "digit_bits")
-        text = f"digit_bits is for serial layers, and {other} for folded ones"
-        config.problem(text, "digit_bits", hint="delete one of the two")
+        own, other = (next(key for key in given if given[key] == owner) for owner in ("serial", "folded"))
+        text = f"{own} is for serial layers, and {other} for folded ones"
+        config.problem(text, own, hint="delete one of the two")
 
 
 def parse_target(

@@ -9,7 +9,7 @@ from mase_hw.config.hardware import OWN_KEYS, HardwareConfig, HardwareSpec
 from mase_hw.diagnostics import Collector
 from mase_hw.hardware.layers import MATRIX_OPS, Layer
 from mase_hw.hardware.parts import divisors
-from mase_hw.hardware.space import Site, candidates
+from mase_hw.hardware.space import Site, candidates, groups
 
 
 def suited(layer: Layer, config: HardwareConfig, found: Collector) -> HardwareSpec:
@@ -42,6 +42,9 @@ def _unsuited(layer: Layer, spec: HardwareSpec) -> dict[str, tuple[str, str]]:
     if spec.digit_bits is not None and spec.digit_bits > bits:
         text = f"digit_bits = {spec.digit_bits} is more than its inputs have: {bits}"
         wrong["digit_bits"] = (text, f"allowed: 1 to {bits}; with {bits} all is done in one cycle")
+    if spec.output_groups is not None and layer.out_features % spec.output_groups:
+        text = f"output_groups = {spec.output_groups} does not divide out_features = {layer.out_features}"
+        wrong["output_groups"] = (text, f"allowed: {', '.join(map(str, groups(layer.out_features)))}")
     for key, what, count in (("array_in", "in", layer.in_features), ("array_out", "out", layer.out_features)):
         asked = getattr(spec, key)
         if asked is not None and asked > count:
@@ -89,10 +92,8 @@ def _reason(site: Site, spec: HardwareSpec, cycles: int, target: int) -> tuple[s
         if asked is not None and features // asked > target:
             hint = f"raise it to {next(d for d in divisors(features) if features // d <= target)} or more, or delete it"
             return f"{key} = {asked} takes {features // asked} cycles for {features} features", key, hint
-    if spec.implementation == "serial" or spec.digit_bits is not None:
-        hint = f"set digit_bits = {-(-site.bits // target)} or more, or delete it and let the tool choose"
-        text = f"digits of {spec.digit_bits} bits take {cycles} cycles for inputs of {site.bits}"
-        return text, "digit_bits", hint
+    if spec.implementation == "serial" or spec.digit_bits is not None or spec.output_groups is not None:
+        return _too_slow_digits(site, spec, cycles, target)
     array = [key for key in ("array_in", "array_out") if getattr(spec, key) is not None]
     p_in, p_out = spec.array_in or spec.data_in_parallelism, spec.array_out or spec.data_out_parallelism
     shape = f"{p_in or layer.in_features} x {p_out or layer.out_features}"
@@ -101,6 +102,18 @@ def _reason(site: Site, spec: HardwareSpec, cycles: int, target: int) -> tuple[s
         return f"an array of {shape} takes {cycles} cycles", array[0], hint
     hint = "raise the parallelism, or delete it and let the tool choose"
     return f"a parallelism of {shape} takes {cycles} cycles", keys[0], hint
+
+
+def _too_slow_digits(site: Site, spec: HardwareSpec, cycles: int, target: int) -> tuple[str, str, str]:
+    shared = spec.output_groups or 1
+    bits = spec.digit_bits or site.bits
+    text = f"digits of {bits} bits take {cycles} cycles for inputs of {site.bits}"
+    if shared > 1:
+        text = f"{shared} groups by {cycles // shared} digits of {bits} bits take {cycles} cycles"
+    if shared > target:
+        return text, "output_groups", f"set output_groups = {target} or fewer, or delete it and let the tool choose"
+    need = -(-site.bits // (target // shared))
+    return text, "digit_bits", f"set digit_bits = {need} or more, or delete it and let the tool choose"
 
 
 def _features(layer: Layer) -> tuple[int, int]:

@@ -21,12 +21,13 @@ class Choice:
     array_in: int | None = None  # folded
     array_out: int | None = None
     use_dsp: bool = False
+    output_groups: int = 1  # serial
 
     @property
     def built(self) -> str:
         """In a word or two, for tables: `folded 4x8`."""
         if self.implementation == "serial":
-            return f"serial {self.digit_bits}"
+            return f"serial {self.digit_bits}" + (f" x{self.output_groups}" if self.output_groups > 1 else "")
         if self.implementation == "folded":
             return f"folded {self.array_in}x{self.array_out}{' DSP' if self.use_dsp else ''}"
         return self.implementation

@@ -81,7 +81,7 @@ def _usual(site: Site, spec: HardwareSpec) -> list[Candidate]:
     layer = site.layer
     lanes = (spec.data_in_parallelism, spec.data_out_parallelism)
     whole = all(p in (None, n) for p, n in zip(lanes, (layer.in_features, layer.out_features), strict=True))
-    free = spec.implementation == "auto" and spec.digit_bits is None
+    free = spec.implementation == "auto" and spec.digit_bits is None and spec.output_groups is None
     if free:
         small = layer.in_features * layer.out_features <= UNROLLED_WEIGHTS and whole
         folded = spec.array_in or spec.array_out or spec.use_dsp or not small

@@ -84,7 +84,7 @@ def own_lanes(layer: Layer, choice: Choice) -> tuple[int, int]:
     """Lanes of the layer's own component, in and out; those of its streams may differ."""
     asked = (choice.data_in_parallelism, choice.data_out_parallelism)
     if choice.implementation in ("unrolled", "serial"):
-        return layer.in_features, layer.out_features
+        return layer.in_features, layer.out_features // choice.output_groups
     if choice.implementation != "folded":
         return asked[0], asked[0]
     assert choice.array_in is not None
@@ -193,7 +193,13 @@ def _linear(layer: Layer, choice: Choice, x: Stream, result: Result | None, opti
         )
     if choice.implementation == "serial":
         assert choice.digit_bits is not None
-        return serial(*arguments, digit_bits=choice.digit_bits, adders_per_stage=per_stage, solver_seconds=seconds)
+        return serial(
+            *arguments,
+            digit_bits=choice.digit_bits,
+            groups=choice.output_groups,
+            adders_per_stage=per_stage,
+            solver_seconds=seconds,
+        )
     return unrolled(*arguments, adders_per_stage=per_stage, solver_seconds=seconds)
 
 
@@ -209,6 +215,6 @@ def _key(layer: Layer, choice: Choice, x: Stream, result: Result | None, options
     for name, values in sorted(layer.integers.items()):
         digest.update(f"{name}{values.shape}".encode() + values.tobytes())
     digest.update(np.stack(x.bounds).tobytes())
-    rest = (layer.op, x.lanes, x.fixed, layer.spec, choice.implementation, choice.digit_bits, result, options)
-    digest.update(repr(rest).encode())
+    built = (choice.implementation, choice.digit_bits, choice.output_groups)
+    digest.update(repr((layer.op, x.lanes, x.fixed, layer.spec, built, result, options)).encode())
     return digest.digest()

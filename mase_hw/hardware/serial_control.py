@@ -1,4 +1,4 @@
-"""The handshake of a component that takes a vector in one beat and works through it digit by digit."""
+"""The handshake of a component that takes a vector in one beat and works through it digit by digit, beat by beat."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from mase_hw.hardware.control import FOREVER, Control
 
 
 class SerialControl(Control):
-    """A vector in a shift register, `stages` registers from its digits to the output.
+    """A vector in a shift register, `stages` registers from its digits to the output, all digits for each output beat.
 
     With more than one digit the pipeline stops when the last digit's result finds the output taken, even if it is just
     leaving: so nothing but registers decides. In an unstalled run that never happens.
     """
 
-    def __init__(self, digits: int, stages: int) -> None:
+    def __init__(self, digits: int, stages: int, groups: int = 1) -> None:
         self.digits = digits
+        self.steps = digits * groups
         self.busy = False
-        self.digit = 0
-        self.finishing = [False] * (stages - 1)  # is a vector's last digit in this stage? without the output's register
+        self.step = 0
+        self.finishing = [False] * (stages - 1)  # is a beat's last digit in this stage? without the output's register
 
     def _last(self) -> bool:
-        return self.busy and self.digit == self.digits - 1
+        """Whether this is the last digit of a beat."""
+        return self.busy and self.step % self.digits == self.digits - 1
+
+    def _over(self) -> bool:
+        """Whether it is the last of the vector."""
+        return self.busy and self.step == self.steps - 1
 
     def _done(self) -> bool:
         """Whether a result is about to enter the output's register."""
@@ -31,10 +37,10 @@ class SerialControl(Control):
         return not (self.valid and self._done())
 
     def ready(self, out_ready: bool) -> bool:
-        return not self.busy or (self.digit == self.digits - 1 and self._moves(out_ready))
+        return not self.busy or (self._over() and self._moves(out_ready))
 
     def tick(self, take: bool, out_ready: bool) -> None:
-        moves, last, done = self._moves(out_ready), self._last(), self._done()
+        moves, last, over, done = self._moves(out_ready), self._last(), self._over(), self._done()
         if moves and done:
             self.valid = True
         elif out_ready:
@@ -42,20 +48,20 @@ class SerialControl(Control):
         if moves:
             self.finishing = [last, *self.finishing[:-1]] if self.finishing else []
             if self.busy:
-                self.digit = 0 if last else self.digit + 1
-        if take or (moves and last):
+                self.step = 0 if over else self.step + 1
+        if take or (moves and over):
             self.busy = take
 
     def state(self) -> tuple[int, ...]:
-        return (self.valid, self.busy, self.digit, *self.finishing)
+        return (self.valid, self.busy, self.step, *self.finishing)
 
     def quiet(self, out_ready: bool) -> int:
         if not self._moves(out_ready):
             return FOREVER
         if any(self.finishing):
             return 0
-        return self.digits - 1 - self.digit if self.busy else FOREVER
+        return self.digits - 1 - self.step % self.digits if self.busy else FOREVER
 
     def skip(self, cycles: int, out_ready: bool) -> None:
         if self.busy and self._moves(out_ready):
-            self.digit += cycles
+            self.step += cycles

@@ -3,7 +3,7 @@
 A matrix can be unrolled, serial or folded. Of the arrays of a folded one those are offered that no array with as few
 multipliers beats in steps, and of the streams those that meet the array without an adapter and keep up with it. An
 array that does all in one step is no choice: its weights are constants, which is what unrolled is for. Of the digits of
-a serial one those are offered that no smaller ones are as fast as.
+a serial one those are offered that no smaller ones are as fast as, and groups of outputs where digits have one bit.
 
 To cost a choice takes time, above all where an adder graph has to be found. So a matrix with more than FEW_WEIGHTS
 weights is offered less: unrolled or one size of digits, the slowest that is fast enough; arrays that take more than
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, product
 
-from mase_hw.config.hardware import HardwareSpec
+from mase_hw.config.hardware import MAX_OUTPUT_GROUPS, HardwareSpec
 from mase_hw.hardware.choice import Choice
 from mase_hw.hardware.folding import Fold
 from mase_hw.hardware.layers import MATRIX_OPS, Chain, Layer
@@ -128,9 +128,8 @@ def _solved(site: Site, spec: HardwareSpec, slowest: int, weights: int) -> list[
     plain = Choice("unrolled", *lanes, spec.data_in_fifo_depth)
     if spec.implementation == "unrolled":
         return [plain]
-    auto = spec.implementation == "auto" and spec.digit_bits is None
-    offered = [spec.digit_bits] if spec.digit_bits else digits(bits, auto)
-    found = [replace(plain, implementation="serial", digit_bits=d) for d in offered] + [plain] * auto
+    auto = spec.implementation == "auto" and spec.digit_bits is None and spec.output_groups is None
+    found = [_serial(layer, spec, plain, d, g) for d, g in _digits(layer, spec, bits, auto)] + [plain] * auto
     if auto and weights > SOLVED_WEIGHTS:
         return [plain] if slowest == 1 else []
     if weights > FEW_WEIGHTS:
@@ -139,8 +138,28 @@ def _solved(site: Site, spec: HardwareSpec, slowest: int, weights: int) -> list[
     return found
 
 
+def _digits(layer: Layer, spec: HardwareSpec, bits: int, auto: bool) -> list[tuple[int, int]]:
+    """Bits of a digit and groups of outputs, the slowest first. Larger digits shared by groups never pay."""
+    offered = [spec.digit_bits] if spec.digit_bits else digits(bits, auto)
+    alone = [1] if spec.digit_bits or offered[:1] != [1] else groups(layer.out_features)
+    shared = [spec.output_groups] if spec.output_groups else alone
+    return [(d, g) for d in offered for g in reversed(shared) if d == offered[0] or g == 1 or spec.output_groups]
+
+
+def _serial(layer: Layer, spec: HardwareSpec, plain: Choice, d: int, g: int) -> Choice:
+    """Streams carry what the layer gives in a cycle, unless the user wants something else."""
+    lanes = spec.data_out_parallelism or layer.out_features // g
+    return replace(plain, implementation="serial", data_out_parallelism=lanes, digit_bits=d, output_groups=g)
+
+
 def _cycles(choice: Choice, bits: int) -> int:
-    return 1 if choice.digit_bits is None else -(-bits // choice.digit_bits)
+    return 1 if choice.digit_bits is None else -(-bits // choice.digit_bits) * choice.output_groups
+
+
+@cache
+def groups(outputs: int) -> list[int]:
+    """Into how many groups so many outputs can be divided."""
+    return [g for g in divisors(outputs) if g <= MAX_OUTPUT_GROUPS]
 
 
 def digits(bits: int, auto: bool) -> list[int]:
@@ -150,7 +169,7 @@ def digits(bits: int, auto: bool) -> list[int]:
 
 
 def _folded(layer: Layer, spec: HardwareSpec, dsp: bool, slowest: int, weights: int) -> Iterable[Choice]:
-    if spec.implementation in ("unrolled", "serial") or spec.digit_bits is not None:
+    if spec.implementation in ("unrolled", "serial") or spec.digit_bits or spec.output_groups:
         return
     fixed = (spec.array_in or spec.data_in_parallelism, spec.array_out or spec.data_out_parallelism)
     full = (layer.in_features, layer.out_features)

@@ -1,4 +1,7 @@
-"""linear, serial: the inputs come digit by digit to one adder graph or to tables; a vector every so many digits."""
+"""linear, serial: the inputs come digit by digit to one adder graph or to tables; a vector every so many digits.
+
+Groups of outputs can share the tables: then all digits come once for each group, and each group is one beat.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mase_hw.adders import SOLVER_SECONDS, AdderGraph, solve
+from mase_hw.adders.tables import group_bits
 from mase_hw.hardware.component import Instance
 from mase_hw.hardware.control import Control
 from mase_hw.hardware.cost import Cost
@@ -15,9 +19,10 @@ from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.adder_text import unused_bits
 from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.matrix import ADDERS_PER_STAGE, Matrix
-from mase_hw.ops.result import Result, finish, requantize_cost
-from mase_hw.ops.serial_plan import Digits, Feed, Row, digits_of, feed_of, graph_rows, table_rows, table_terms
-from mase_hw.ops.serial_text import SerialText
+from mase_hw.ops.result import Result, finish
+from mase_hw.ops.serial_end import End, grouped_end, single_end
+from mase_hw.ops.serial_plan import Digits, Feed, Row, by_row, digits_of, feed_of, graph_rows, table_rows, table_terms
+from mase_hw.ops.serial_text import SerialText, group_name
 
 TABLES = "tables"
 CONTROL_LUTS = 10
@@ -26,7 +31,7 @@ TABLES_BITS = 2  # digits of so few bits are not worth a look for a graph
 
 @dataclass(frozen=True, eq=False)
 class LinearSerial(Matrix):
-    """`matrix @ x + bias`, all inputs in one beat, all outputs in one beat, a vector every `interval` cycles."""
+    """`matrix @ x + bias`, all inputs in one beat, a group of outputs in one beat, a vector every `interval` cycles."""
 
     kind = "linear_serial"
     digit_bits: int
@@ -34,7 +39,11 @@ class LinearSerial(Matrix):
     solver: str  # how the graph was found, or that there are tables instead
     adds: Integers  # the adder graph of the matrix, as arrays; empty where there are tables
     outs: Integers
-    terms: Integers  # the tables: rows (output, table, input, bit of its digit); empty where there is a graph
+    terms: Integers  # the tables: (row, table, input, bit of its digit); empty where there is a graph
+
+    @property
+    def groups(self) -> int:
+        return self.output.beats
 
     @cached_property
     def digits(self) -> Digits:
@@ -52,7 +61,8 @@ class LinearSerial(Matrix):
     def rows(self) -> list[Row]:
         if self.feed:
             return graph_rows(self.matrix, self.digits, self.feed.encoding)
-        return table_rows(self.matrix, self.digits, self.terms, self.adders_per_stage)
+        weights, bias = by_row(self.matrix, self.groups), by_row(self.bias >> self.product_shift, self.groups)
+        return table_rows(weights, bias, self.digits, self.terms, self.adders_per_stage)
 
     @cached_property
     def stages(self) -> int:
@@ -76,23 +86,38 @@ class LinearSerial(Matrix):
 
     @property
     def interval(self) -> int:
-        return self.digits.count
+        return self.digits.count * self.groups
 
     @property
     def latency(self) -> int:
-        return self.interval + self.stages + self.hold
+        return self.digits.count + self.stages + self.hold
 
     @property
     def registered_ready(self) -> bool:
-        return self.interval > 1
+        return self.digits.count > 1
 
     def control(self) -> Control:
-        return SerialControl(self.interval, self.stages + self.hold)
+        return SerialControl(self.digits.count, self.stages + self.hold, self.groups)
 
-    def lane_parameters(self, j: int) -> dict[str, int]:
-        """Parameters of output `j`'s requantize, from its own bounds."""
-        offset = (self.rows[j].constant << self.product_shift) + int(self.bias[j])
-        return self.requantize_parameters(j, offset)
+    def offsets(self, row: int) -> list[int]:
+        """What the finished sum of a row lacks, for each group."""
+        pairs = zip(self.rows[row].constants, range(row, len(self.matrix), len(self.rows)), strict=True)
+        return [(constant << self.product_shift) + int(self.bias[j]) for constant, j in pairs]
+
+    @cached_property
+    def ends(self) -> list[End]:
+        """How the rows' finished sums become results."""
+        return [self._end(row) for row in range(len(self.rows))]
+
+    def _end(self, row: int) -> End:
+        width, offsets = self.text.endings[row].width, self.offsets(row)
+        name = f"sum{row}_q" if self.hold else f"sum{row}"
+        parameters = self.requantize_parameters(offsets[0], *range(row, len(self.matrix), len(self.rows)))
+        if self.groups > 1:
+            group = "done_group_q" if self.hold else group_name(self.stages - 1)
+            return grouped_end(row, name, width, self.product_shift, parameters, offsets, group)
+        y = self.output
+        return single_end(name, width, self.product_shift, parameters, (y.lo[row], y.hi[row]))
 
     @cached_property
     def text(self) -> SerialText:
@@ -100,22 +125,17 @@ class LinearSerial(Matrix):
 
     def instance(self) -> Instance:
         text = self.text
-        lanes = []
-        for j, end in enumerate(text.endings):
-            name = f"sum{j}_q" if self.hold else f"sum{j}"
-            tail = f", {self.product_shift}'b0" if self.product_shift else ""
-            source = f"1'b0, {name}{tail}" if end.width else "1'b0"
-            width = end.width + self.product_shift + 1 if end.width else 1
-            lanes.append({"source": source, "parameters": {"InWidth": width, **self.lane_parameters(j)}})
         values = {
-            "digits": self.interval,
+            "digits": self.digits.count,
+            "groups": self.groups,
+            "last_group": group_name(self.stages - 1),
             "digit_bits": self.digit_bits,
             "inputs": text.shift_registers(),
             "unused": unused_bits(self.digits.inputs, self.input),
             "unused_sums": text.unused,
             "stages": text.stages,
             "endings": text.endings,
-            "lanes": lanes,
+            "lanes": self.ends,
             "hold": self.hold,
             "step": self.step,
             "adders": len(self.adds),
@@ -127,10 +147,10 @@ class LinearSerial(Matrix):
     def cost(self) -> Cost:
         """Tables and additions, a multiplexer for each bit that is loaded behind another digit, the requantizes."""
         d, wires = self.digits, self.digits.inputs.wires
-        ends = sum((self._end(j) for j in range(len(self.rows))), Cost())
+        ends = sum((end.cost for end in self.ends), Cost())
         lut = CONTROL_LUTS + sum(row.luts(d.bits) for row in self.rows)
-        lut += sum(wires[i].width - d.width(i) for i in d.live)
-        ff = 2 + d.count.bit_length() + self.stages
+        lut += sum(wires[i].width - (d.width(i) if self.groups == 1 else 0) for i in d.live)
+        ff = 2 + d.count.bit_length() + self.stages + (group_bits(self.groups) * (1 + self.hold))
         ff += sum(d.width(i) * d.count for i in d.live)
         ff += sum(end.acc_width + end.width * self.hold for end in self.text.endings)
         ff += sum(register.width for stage in self.text.stages for register in stage.registers)
@@ -140,10 +160,6 @@ class LinearSerial(Matrix):
         early = 1 + 2 * self.adders_per_stage if self.stages > 1 else 0
         depth = max(early, late, ends.depth) if self.hold else max(early, late + ends.depth)
         return Cost(lut, 0, ff, carry) + ends + Cost(depth=depth)
-
-    def _end(self, j: int) -> Cost:
-        operand = self.text.endings[j].width + self.product_shift
-        return requantize_cost(self.lane_parameters(j), operand=operand, result=(self.output.lo[j], self.output.hi[j]))
 
 
 def serial(
@@ -155,17 +171,22 @@ def serial(
     result: Result | None,
     *,
     digit_bits: int,
+    groups: int = 1,
     adders_per_stage: int = ADDERS_PER_STAGE,
     solver_seconds: float = SOLVER_SECONDS,
 ) -> LinearSerial:
-    """`matrix @ x + bias`, the bias at the accumulator's binary point; `digit_bits` bits of every input at a time."""
+    """`matrix @ x + bias`, the bias at the accumulator's binary point; `digit_bits` bits of every input at a time.
+
+    The outputs come in `groups` beats.
+    """
     assert digit_bits >= 1
+    assert len(matrix) % groups == 0
     assert x.lanes == x.features
     exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
-    out, step = finish(f"{name}_out", len(matrix), exact, alignment.frac, result)
+    out, step = finish(f"{name}_out", len(matrix) // groups, exact, alignment.frac, result)
     digits = digits_of(x, matrix, digit_bits)
     none = AdderGraph(x.features, (), ()).to_arrays()
-    terms = table_terms(matrix, digits, adders_per_stage)
+    terms = table_terms(matrix, digits, adders_per_stage, groups)
     shift = alignment.product_shift
 
     def made(solver: str, adds: Integers, outs: Integers, terms: Integers) -> LinearSerial:
@@ -175,7 +196,7 @@ def serial(
         )
 
     found = [made(TABLES, *none, terms)]
-    if digit_bits > TABLES_BITS:
+    if digit_bits > TABLES_BITS and groups == 1:
         solution = solve(matrix, *digits.bounds, solver_seconds)
         found.append(made(solution.method, *solution.graph.to_arrays(), terms[:0]))
     return min(found, key=lambda component: component.cost().lut)

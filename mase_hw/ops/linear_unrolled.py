@@ -53,7 +53,7 @@ class LinearUnrolled(Matrix, Pipe):
 
     def lane_parameters(self, j: int) -> dict[str, int]:
         """Parameters of output `j`'s requantize, from its own bounds."""
-        return self.requantize_parameters(j, self.constants[j])
+        return self.requantize_parameters(self.constants[j], j)
 
     @property
     def latency(self) -> int:

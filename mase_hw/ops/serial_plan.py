@@ -3,11 +3,15 @@
 An input is an unsigned number `u` with a constant offset; its digits of `d` bits come one by one, the first the most
 significant. Every digit adds to an output `base + v`, `v >= 0`, and the output's accumulator collects `v`:
 `acc = (acc << d) + v`. All bases and offsets meet in one constant for each output.
+
+With several groups of outputs all digits come once for each group. Output `j` of each group is made in the same place,
+so that a row stands for one output of every group.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -69,15 +73,14 @@ def digits_of(x: Stream, matrix: Integers, bits: int) -> Digits:
 
 @dataclass(frozen=True)
 class Row:
-    """One output. Its digit's sum is made in the stages before the last (`feed`), and in the last (`late`)."""
+    """One output of each group. A digit's sum is made in the stages before the last (`feed`), and in it (`late`)."""
 
-    base: int  # of a digit
     feed: tuple[Table, ...]
     late: tuple[Table, ...]
     feed_hi: int  # the largest value of what comes from the stages before, by tables or by the graph
     acc_hi: int  # of the accumulator before the last digit
     sum_hi: int  # of the finished sum
-    constant: int  # what is to be added to the sum, in units of the products
+    constants: tuple[int, ...]  # what is to be added to the sum of each group, in units of the products
 
     def chain_stages(self, per_stage: int) -> int:
         """Registers within the chain of `feed`."""
@@ -115,11 +118,17 @@ def feed_of(graph: AdderGraph, digits: Digits, per_stage: int) -> Feed:
     return Feed(cut.encoding, cut.finish, cut.out_width, cut.cuts)
 
 
-def table_terms(matrix: Integers, digits: Digits, per_stage: int) -> Integers:
-    """Every output's tables as rows (output, table, input, bit of the digit), in order."""
+def by_row(values: Integers, groups: int) -> Integers:
+    """Values of the outputs as [row, group, ...]."""
+    return values.reshape(groups, len(values) // groups, *values.shape[1:]).swapaxes(0, 1)
+
+
+def table_terms(matrix: Integers, digits: Digits, per_stage: int, groups: int = 1) -> Integers:
+    """Every row's tables as (row, table, input, bit of the digit), in order."""
     found = []
-    for j, row in enumerate(matrix.tolist()):
-        bits = [Bit(i, k, row[i] << k) for i in digits.live if row[i] for k in range(digits.width(i))]
+    for j, weights in enumerate(by_row(matrix, groups)):
+        used = [i for i in digits.live if weights[:, i].any()]
+        bits = [Bit(i, k, _shifted(weights[:, i], k)) for i in used for k in range(digits.width(i))]
         chain = tables(bits, alone=digits.count == 1)
         if digits.count > 1 and len(chain) > per_stage:
             chain = tables(bits, alone=True)
@@ -127,44 +136,78 @@ def table_terms(matrix: Integers, digits: Digits, per_stage: int) -> Integers:
     return np.array(found, np.int64).reshape(-1, 4)
 
 
-def table_rows(matrix: Integers, digits: Digits, terms: Integers, per_stage: int) -> list[Row]:
-    """What each output adds where: as much as fits is added in the last stage, to the accumulator itself."""
+def _shifted(weights: Integers, places: int) -> tuple[int, ...]:
+    return tuple((weights << places).tolist())
+
+
+def table_rows(matrix: Integers, bias: Integers, digits: Digits, terms: Integers, per_stage: int) -> list[Row]:
+    """What each row adds where: as much as fits is added in the last stage, to the accumulator itself.
+
+    `matrix` is [row, group, input]; the biases [row, group], in units of the products, say which constants are alike.
+    """
     chains: list[dict[int, list[Bit]]] = [{} for _ in matrix]
     for j, table, i, place in terms.tolist():
-        chains[j].setdefault(table, []).append(Bit(i, place, int(matrix[j, i]) << place))
+        chains[j].setdefault(table, []).append(Bit(i, place, _shifted(matrix[j, :, i], place)))
     serial = digits.count > 1
     rows = []
     for j, by_table in enumerate(chains):
-        chain = tuple(Table(tuple(bits)) for bits in by_table.values())
+        chain = [Table(tuple(bits)) for bits in by_table.values()]
+        chain = _levelled(chain, _constants(matrix[j], digits, _bases(chain, matrix[j])) + bias[j], digits)
         at_once = serial and len(chain) <= per_stage
         early = 0 if at_once or not chain else max(1, len(chain) - per_stage + serial)
-        feed, late = chain[:early], chain[early:]
-        base, feed_hi = sum(table.base for table in chain), sum(table.hi for table in feed)
-        rows.append(_row(matrix[j], digits, base, feed_hi, feed, late))
+        feed, late = tuple(chain[:early]), tuple(chain[early:])
+        feed_hi = sum(table.hi for table in feed)
+        rows.append(_row(matrix[j], digits, _bases(chain, matrix[j]), feed_hi, feed, late))
     return rows
+
+
+def _bases(chain: Sequence[Table], weights: Integers) -> Integers:
+    """Of a digit, for each group."""
+    return sum((np.array(table.bases) for table in chain), np.zeros(len(weights), np.int64))
+
+
+def _levelled(chain: Sequence[Table], constants: Integers, digits: Digits) -> list[Table]:
+    """The tables, raised where they have room, such that the groups' constants differ as little as may be.
+
+    A group's entries that are larger by 1 make its finished sum larger by `repeated`, and its constant smaller.
+    """
+    missing = (constants - constants.min()) // digits.repeated(digits.count)
+    levelled = []
+    for table in chain:
+        room = ((1 << table.width) - 1 << table.zeros) - np.array(table.highest)
+        raised = np.minimum(missing, room) >> table.zeros << table.zeros
+        missing = missing - raised
+        levelled.append(replace(table, raised=tuple(raised.tolist())))
+    return levelled
 
 
 def graph_rows(matrix: Integers, digits: Digits, encoding: Encoding) -> list[Row]:
     outputs = [encoding.output(j) for j in range(len(matrix))]
-    return [_row(matrix[j], digits, base, hi) for j, (base, hi) in enumerate(outputs)]
+    return [_row(matrix[j : j + 1], digits, np.array([base]), hi) for j, (base, hi) in enumerate(outputs)]
 
 
 def _row(
     weights: Integers,
     digits: Digits,
-    base: int,
+    bases: Integers,
     feed_hi: int,
     feed: tuple[Table, ...] = (),
     late: tuple[Table, ...] = (),
 ) -> Row:
-    """A row with its bounds, which come from what it computes."""
+    """A row with its bounds, which come from what it computes; `weights` are [group, input]."""
     lo, hi = digits.x.bounds
     up, down = np.maximum(weights, 0), np.minimum(weights, 0)
     first_lo, first_hi = digits.before_last()
-    acc_hi = int(up @ first_hi + down @ first_lo) - base * digits.repeated(digits.count - 1)
-    still = ~np.isin(np.arange(len(weights)), digits.live)
-    offsets = np.where(still, lo, np.array([wire.offset for wire in digits.inputs.wires]))
-    constant = int(weights @ offsets) + base * digits.repeated(digits.count)
-    sum_hi = int(up @ hi + down @ lo) - constant
+    acc_hi = int((up @ first_hi + down @ first_lo - bases * digits.repeated(digits.count - 1)).max())
+    constants = _constants(weights, digits, bases)
+    sum_hi = int((up @ hi + down @ lo - constants).max())
     acc_hi = acc_hi if digits.count > 1 and sum_hi else 0
-    return Row(base, feed, late, feed_hi, acc_hi, sum_hi, constant)
+    return Row(feed, late, feed_hi, acc_hi, sum_hi, tuple(constants.tolist()))
+
+
+def _constants(weights: Integers, digits: Digits, bases: Integers) -> Integers:
+    """What is left out of the finished sums: the inputs' offsets and the bases of all digits."""
+    still = ~np.isin(np.arange(weights.shape[1]), digits.live)
+    offsets = np.where(still, digits.x.bounds[0], np.array([wire.offset for wire in digits.inputs.wires]))
+    found: Integers = weights @ offsets + bases * digits.repeated(digits.count)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mase_hw.adders.tables import Table
+from mase_hw.adders.tables import Table, group_bits
 from mase_hw.ops.adder_text import Register, Sum, inputs_text, node_name, nodes_text
 from mase_hw.ops.serial_plan import Digits, Feed, Row
 
@@ -63,7 +63,11 @@ class SerialText:
             for stage, text in zip(self.stages, nodes_text(feed), strict=True):
                 stage.sums += text.sums
                 stage.registers += text.registers
+        self.groups = len(rows[0].constants)
         self.endings = [self._row(j, row) for j, row in enumerate(rows)]
+        for k in range(self.last if self.groups > 1 else 0):
+            register = Register(group_name(k + 1), group_bits(self.groups), group_name(k))
+            self.stages[k].registers.append(register)
         for (i, place), last in sorted(self.reads.items()):
             for k in range(last):
                 register = Register(_bit(i, place, k + 1), 1, _bit(i, place, k))
@@ -154,6 +158,7 @@ class SerialText:
         own = table.width + (top > 0)
         stage_text = self.stages[stage]
         address = [_bit(bit.input, bit.place, stage) for bit in table.bits]
+        address += [f"{group_name(stage)}[{k}]" for k in range(group_bits(self.groups))]
         stage_text.tables.append(_table_text(name, table, own, address))
         for bit in table.bits:
             key = (bit.input, bit.place)
@@ -200,9 +205,19 @@ def _bit(i: int, place: int, stage: int) -> str:
     return f"x{i}_{place}_q{stage}" if stage else f"x{i}[{place}]"
 
 
+def group_name(stage: int) -> str:
+    """Which group the digits in a stage are for."""
+    return f"group_q{stage}" if stage else "group_q"
+
+
 def _meaning(table: Table) -> str:
-    """The table's sum in words."""
-    signs = ("-" if bit.weight < 0 else "+" for bit in table.bits)
-    return " ".join(
-        f"{sign} {abs(bit.weight)} x{bit.input}[{bit.place}]" for sign, bit in zip(signs, table.bits, strict=True)
-    )
+    """The table's sum in words, for each group."""
+    found = []
+    for g in range(table.groups):
+        used = [bit for bit in table.bits if bit.weights[g]]
+        signs = ("-" if bit.weights[g] < 0 else "+" for bit in used)
+        terms = (
+            f"{sign} {abs(bit.weights[g])} x{bit.input}[{bit.place}]" for sign, bit in zip(signs, used, strict=True)
+        )
+        found.append(" ".join(terms) or "0")
+    return "; ".join(found)

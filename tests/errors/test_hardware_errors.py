@@ -61,6 +61,33 @@ model.toml:23: error: hardware.fc1: digits of 2 bits take 4 cycles for inputs of
 """
         + FC1_CALLED,
     ),
+    "groups": (
+        FC1 + "digit_bits = 2\noutput_groups = 4\n[hardware]\ntarget_interval = 8\n",
+        """\
+model.toml:23: error: hardware.fc1: 4 groups by 4 digits of 2 bits take 16 cycles, target_interval is 8
+   23 | digit_bits = 2
+  hint: set digit_bits = 4 or more, or delete it and let the tool choose
+"""
+        + FC1_CALLED,
+    ),
+    "more groups than cycles": (
+        FC1 + "output_groups = 4\n[hardware]\ntarget_interval = 3\n",
+        """\
+model.toml:23: error: hardware.fc1: 4 groups by 1 digits of 8 bits take 4 cycles, target_interval is 3
+   23 | output_groups = 4
+  hint: set output_groups = 3 or fewer, or delete it and let the tool choose
+"""
+        + FC1_CALLED,
+    ),
+    "groups that do not divide": (
+        FC1 + "output_groups = 3\n",
+        """\
+model.toml:23: error: hardware.fc1: output_groups = 3 does not divide out_features = 4
+   23 | output_groups = 3
+  hint: allowed: 1, 2, 4
+"""
+        + FC1_CALLED,
+    ),
     "fifo": (
         FC1 + "data_in_fifo_depth = 1\n[hardware]\ntarget_interval = 1\n",
         """\

@@ -13,6 +13,7 @@ from mase_hw.adders.tables import ADDED_BITS, ALONE_BITS, Bit, tables
 from mase_hw.emit.store import load_design, save_design
 from mase_hw.hardware import Design, Stream
 from mase_hw.numerics import Fixed, Rounding
+from mase_hw.numerics.rounding import Integers
 from mase_hw.ops import LinearSerial, Result, rectified, serial
 from mase_hw.ops.affine import align
 from mase_hw.ops.serial_plan import digits_of
@@ -36,6 +37,7 @@ class Case:
     bounds: str = "full"  # or what is known of the inputs beyond their type
     rectify: bool = False
     dead: tuple[int, ...] = ()  # inputs without a weight
+    groups: int = 1
 
     def stream(self, rng: np.random.Generator) -> Stream:
         n, fixed = self.features[0], self.data_in
@@ -63,7 +65,7 @@ class Case:
         bias = rng.integers(self.bias.lo, self.bias.hi + 1, n_out)
         alignment = align(x.fixed, self.weight, self.bias)
         result = Result(self.data_out, self.rounding) if self.data_out else None
-        options = {"digit_bits": self.digit_bits, "adders_per_stage": self.per_stage}
+        options = {"digit_bits": self.digit_bits, "adders_per_stage": self.per_stage, "groups": self.groups}
         found = serial("fc", x, matrix, bias << alignment.constant_shift, alignment, result, **options)
         if self.rectify:
             merged = rectified(found)
@@ -108,6 +110,19 @@ CASES = {
     "everything rounds away": Case((4, 4), 1, Fixed(3, 12), Fixed(3, 14), Fixed(3, 14), Fixed(4, -8)),
     "everything saturates": Case((4, 4), 2, Fixed(8, -8), Fixed(8, 0), Fixed(8, 0), Fixed(4, 16)),
     "sixteen bits": Case((5, 3), 5, Fixed(16, 8), Fixed(16, 12), Fixed(16, 8), Fixed(16, 6)),
+    "two groups": Case((9, 6), 1, groups=2),
+    "two groups, floor, ReLU": Case((16, 4), 1, rounding=Rounding.FLOOR, rectify=True, groups=2),
+    "three groups, two bits": Case((7, 9), 2, groups=3, rounding=Rounding.FLOOR),
+    "four groups, more tables than fit a stage": Case((14, 8), 1, groups=4, per_stage=2),
+    "eight groups of one": Case((5, 8), 1, groups=8),
+    "groups, requantized in the same cycle": Case((4, 6), 1, per_stage=8, groups=2),
+    "groups, one digit": Case((4, 6), 8, groups=3),
+    "groups, exact": Case((5, 6), 2, data_out=None, groups=2),
+    "groups, tight bounds": Case((9, 6), 1, bounds="tight", groups=3, zeros=0.5),
+    "groups, mixed widths": Case((9, 6), 3, bounds="mixed", groups=2),
+    "groups, no weight at all": Case((4, 4), 2, dead=(0, 1, 2, 3), groups=2),
+    "groups, fine bias": Case((4, 4), 2, Fixed(6, 1), Fixed(6, 1), Fixed(12, 9), groups=4),
+    "groups, everything saturates": Case((4, 4), 2, Fixed(8, -8), Fixed(8, 0), Fixed(8, 0), Fixed(4, 16), groups=2),
     "one bit unsigned": Case((8, 3), 1, Fixed(1, 0, signed=False), data_out=Fixed(1, 0, signed=False)),
 }
 
@@ -153,8 +168,9 @@ def test_interval_is_the_digits_that_the_bounds_need(name: str) -> None:
         for lo, hi, used in zip(*_bounds(component), live, strict=True)
         if used
     ]
-    assert component.interval == max(1, -(-max(bits, default=0) // case.digit_bits))
-    assert component.registered_ready == (component.interval > 1)
+    digits = max(1, -(-max(bits, default=0) // case.digit_bits))
+    assert component.interval == digits * case.groups
+    assert component.registered_ready == (digits > 1)
 
 
 def _bounds(component: LinearSerial) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -176,23 +192,32 @@ def test_tables_hold_every_bit_once_and_sum_up() -> None:
     rng = np.random.default_rng(1)
     for count in (1, 5, 6, 17, 64):
         weights = rng.integers(1, 128, count) * rng.choice([-1, 1], count) << rng.integers(0, 4, count)
-        bits = [Bit(i, 0, int(weight)) for i, weight in enumerate(weights)]
-        for alone in (False, True):
-            found = tables(bits, alone)
-            assert sorted(bit.input for table in found for bit in table.bits) == list(range(count))
-            sizes = [len(table.bits) for table in found]
-            assert max(sizes[1:], default=0) <= ADDED_BITS
-            assert sizes[0] <= (ALONE_BITS if alone else ADDED_BITS)
-            for table in found:
-                address = int(rng.integers(1 << len(table.bits)))
-                expected = sum(bit.weight for k, bit in enumerate(table.bits) if address >> k & 1)
-                assert table.base + (table.entries[address] << table.zeros) == expected
-                assert max(table.entries) << table.zeros == table.hi
-                assert min(table.entries) == 0
+        for groups, taken in ((1, 0), (2, 1), (3, 2), (8, 3)):
+            _check_tables(weights * rng.integers(1, 4, (groups, 1)), taken, rng)
+
+
+def _check_tables(weights: Integers, taken: int, rng: np.random.Generator) -> None:
+    """`weights` are [group, bit]; which group it is takes so many bits of an address."""
+    groups, count = weights.shape
+    bits = [Bit(i, 0, tuple(weights[:, i].tolist())) for i in range(count)]
+    for alone in (False, True):
+        found = tables(bits, alone)
+        assert sorted(bit.input for table in found for bit in table.bits) == list(range(count))
+        sizes = [len(table.bits) + taken for table in found]
+        assert max(sizes[1:], default=0) <= ADDED_BITS
+        assert sizes[0] <= (ALONE_BITS if alone else ADDED_BITS)
+        for table in found:
+            group, address = int(rng.integers(groups)), int(rng.integers(1 << len(table.bits)))
+            expected = sum(bit.weights[group] for k, bit in enumerate(table.bits) if address >> k & 1)
+            entry = table.entries[address + (group << len(table.bits))]
+            assert table.bases[group] + (entry << table.zeros) == expected
+            assert len(table.entries) == 1 << len(table.bits) + taken
+            assert max(table.entries) << table.zeros == table.hi
+            assert min(table.entries) == 0
 
 
 def test_wide_weights_do_not_widen_the_tables_of_small_ones() -> None:
-    bits = [Bit(i, 0, 100 if i % 2 else 1) for i in range(10)]
+    bits = [Bit(i, 0, (100 if i % 2 else 1,)) for i in range(10)]
     assert sum(table.luts for table in tables(bits, alone=False)) <= 3 + 8  # 5 ones; 5 hundreds, multiples of 4
 
 
@@ -205,6 +230,24 @@ def test_smaller_digits_cost_less() -> None:
 
 def replace_digits(bits: int) -> LinearSerial:
     return Case((16, 12), bits, small=20).component()
+
+
+def test_groups_that_share_tables_cost_less_for_a_longer_interval() -> None:
+    found = [Case((16, 64), 1, small=20, groups=groups).component() for groups in (1, 2, 4, 8)]
+    assert [component.interval for component in found] == [8, 16, 32, 64]
+    luts = [component.cost().lut for component in found]
+    assert luts == sorted(luts, reverse=True)
+    assert luts[-1] < luts[0] / 2
+
+
+def test_raised_tables_bring_the_groups_constants_together() -> None:
+    component = Case((16, 8), 1, bias=Fixed(3, 4), small=20, groups=2).component()
+    apart, before = 0, 0
+    for row in component.rows:
+        first, second = row.constants
+        raised = np.sum([table.raised for table in (*row.feed, *row.late)], 0) * component.digits.repeated(8)
+        apart, before = apart + abs(first - second), before + abs(first + raised[0] - second - raised[1])
+    assert 0 < apart < before / 2
 
 
 def test_digits_of_inputs_that_take_no_part() -> None:

@@ -87,6 +87,13 @@ WRONG = {
         "delete one of the two",
         3,
     ),
+    "groups and an array": (
+        "array_in = 4\noutput_groups = 2",
+        "output_groups is for serial layers, and array_in for folded ones",
+        "delete one of the two",
+        4,
+    ),
+    "too many groups": ("output_groups = 9", "output_groups = 9 is out of range", "allowed: 1 to 8", 3),
     "no digits": ("digit_bits = 0", "digit_bits = 0 is out of range", "allowed: 1 to 32", 3),
     "no array": ("array_in = 0", "array_in = 0 is out of range", "allowed: 1 or more", 3),
     "DSP blocks by number": ("use_dsp = 1", "use_dsp = 1 is not true or false", None, 3),

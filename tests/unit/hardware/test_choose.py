@@ -106,6 +106,15 @@ def test_what_is_fixed_stays_fixed() -> None:
         assert design.output.lanes == 1
 
 
+def test_groups_are_chosen_where_they_are_slow_enough() -> None:
+    found = [designed(MIDDLE, target_interval=interval) for interval in (4, 16)]
+    layers = [design.component("linear0") for design in found]
+    assert [(layer.kind, layer.output.beats) for layer in layers] == [("linear_serial", 1), ("linear_serial", 3)]
+    assert layers[1].cost().lut < layers[0].cost().lut
+    asked = designed(MIDDLE, config_of(linear0=HardwareSpec(output_groups=3)))
+    assert (asked.component("linear0").interval, asked.component("linear0").output.beats) == (12, 3)
+
+
 def test_where_nothing_is_asked_small_matrices_are_unrolled_and_large_ones_folded() -> None:
     design = designed(MIDDLE)
     assert [c.kind for c in design.components] == ["linear_unrolled"] * 3
