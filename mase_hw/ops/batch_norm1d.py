@@ -3,75 +3,90 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from mase_hw.hardware.component import Instance, Pipe
+from mase_hw.hardware.component import Instance, Long, Pipe
 from mase_hw.hardware.cost import Cost
+from mase_hw.hardware.folding import Fold
 from mase_hw.hardware.plumbing import counter_carries, wraps
 from mase_hw.hardware.stream import Stream
-from mase_hw.numerics import Fixed, signed_width
+from mase_hw.numerics import Fixed
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
+from mase_hw.ops.folded_array import FoldedArray
+from mase_hw.ops.folded_cost import row_luts, starts_cost, weights_cost
+from mase_hw.ops.folded_text import word, words
 from mase_hw.ops.linear_unrolled import LinearUnrolled, unrolled
 from mase_hw.ops.matrix import ADDERS_PER_STAGE
 from mase_hw.ops.result import Finish, Result, finish, requantize_cost
 
-FULL_ADDER = 1.5  # LUTs for each bit of a partial product, fitted
-TABLE_FREE = 2  # a counter of so few bits goes into the LUTs of the products
-
 
 @dataclass(frozen=True, eq=False)
 class BatchNorm1d(Pipe):
-    """One multiplier a lane; the constants of the beat at hand come from a table."""
+    """One multiplier a lane, as in a folded layer with one input; each beat's constants come from tables."""
 
     kind = "batch_norm1d"
-    latency = 2  # multiply and add, then requantize
-    scale: Integers  # [features], both aligned to the accumulator's binary point
-    shift: Integers
+    scale: Integers  # [features]
+    shift: Integers  # aligned to the accumulator's binary point
+    product_shift: int  # aligns products with it
     step: Finish
+    adders_per_stage: int = ADDERS_PER_STAGE
 
     def execute(self, x: Integers) -> Integers:
-        return self.step.execute(x * self.scale + self.shift)
+        return self.step.execute((x * self.scale << self.product_shift) + self.shift)
+
+    @property
+    def latency(self) -> int:
+        """Operands, additions, requantize."""
+        return 2 + len(self.array.stages)
+
+    @cached_property
+    def array(self) -> FoldedArray:
+        lanes = self.input.lanes
+        return FoldedArray(
+            x=self.input,
+            fold=Fold(1, self.input.features, 1, lanes, 1, lanes),
+            matrix=self.scale[:, None],
+            constants=tuple((self.shift + self.step.half).tolist()),
+            product_shift=self.product_shift,
+            sum_bits=self.step.parameters()["SumWidth"],
+            adders_per_stage=self.adders_per_stage,
+            use_dsp=False,
+        )
+
+    @property
+    def _requantize(self) -> dict[str, Any]:
+        """The sums hold the half of half to even already; `Offset` says so, and no adder is left."""
+        return {"InWidth": self.array.acc_bits, **self.step.parameters(), "Offset": Long(-self.step.half)}
 
     def instance(self) -> Instance:
+        array = self.array
         values = {
-            "scale": self.scale.reshape(-1, self.input.lanes).tolist(),
-            "shift": self.shift.reshape(-1, self.input.lanes).tolist(),
-            "scale_width": signed_width(int(self.scale.min()), int(self.scale.max())),
-            "shift_width": signed_width(int(self.shift.min()), int(self.shift.max())),
-            "acc_width": self.step.width,
+            "array": array,
+            "roms": [words(rom) for rom in array.rom_bits()],
+            "starts": [word(row, array.start_bits) for row in array.starts],
+            "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),
+            "requantize": self._requantize,
             "step": self.step,
         }
         return Instance(template="batch_norm1d", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        """In each lane full adders reduce the partial products and the shift to two numbers, which a carry chain adds.
-
-        Bits of the constants that are the same in all beats need no table, and a partial product of zeros no adder.
-        """
-        x, acc, lanes, beats = self.input.fixed.width, self.step.width, self.input.lanes, self.input.beats
+        """A LUT for each bit of a row, tables, and a counter of beats. What is always zero is left out."""
+        array, lanes, beats = self.array, self.input.lanes, self.input.beats
         index = (beats - 1).bit_length()
-        looked_up = index > TABLE_FREE
-        added, rows = 0.0, 1
-        for scale, shift in zip(self.scale.reshape(beats, lanes).T, self.shift.reshape(beats, lanes).T, strict=True):
-            products, constants = _columns(scale), _columns(shift)
-            live = sum(1 for column in products if any(column))
-            tables = {column for column in (*products, *constants) if 0 < sum(column) < beats}
-            added += FULL_ADDER * x * max(0, live - 1) + looked_up * len(tables) * -(-beats // 64)
-            rows = max(rows, live)
-        levels = ceil(log((rows + 1) / 2, 1.5)) + looked_up + 2  # a level of full adders leaves two rows of three
-        lut = round(added) + lanes * acc + index * (1 + wraps(beats))
-        carry = lanes * -(-acc // 4) + counter_carries(index)
-        multipliers = Cost(lut, 0, lanes * acc + index + self.latency, carry, depth=levels)
-        return sum([requantize_cost(self.step.parameters())] * lanes, multipliers)
-
-
-def _columns(constants: Integers) -> list[tuple[int, ...]]:
-    """The bits of a lane's constants, place by place, each over all beats."""
-    width = signed_width(int(constants.min()), int(constants.max()))
-    return [tuple(((constants >> k) & 1).tolist()) for k in range(width)]
+        counts = np.stack(array.live).sum((1, 2)).tolist()
+        pairs = list(zip(array.rows, counts, strict=True))
+        lut = sum(count * row_luts(row, False) for row, count in pairs) + index * (1 + wraps(beats))
+        carry = sum(count * -(-(row.after - row.shift) // 4) for row, count in pairs) + counter_carries(index)
+        held = sum(stage[0].before for stage in array.stages[1:]) + array.acc_bits + len(array.stages) * array.x_bits
+        ff = lanes * held + index + self.latency
+        depth = 2 * max(len(stage) for stage in array.stages)
+        sums = Cost(lut, 0, ff, carry, depth=depth) + weights_cost(array) + starts_cost(array)
+        return sum([requantize_cost(self._requantize)] * lanes, sums)
 
 
 def batch_norm1d(
@@ -92,7 +107,7 @@ def batch_norm1d(
     if x.beats == 1:
         shift = shift << alignment.constant_shift
         return unrolled(name, x, np.diag(scale), shift, alignment, result, adders_per_stage=adders_per_stage)
-    scale, shift = scale << alignment.product_shift, shift << alignment.constant_shift
-    corners = np.stack([bound * scale + shift for bound in x.bounds])
+    shift = shift << alignment.constant_shift
+    corners = np.stack([(bound * scale << alignment.product_shift) + shift for bound in x.bounds])
     out, step = finish(f"{name}_out", x.lanes, (corners.min(0), corners.max(0)), alignment.frac, result)
-    return BatchNorm1d(name, (x,), (out,), scale, shift, step)
+    return BatchNorm1d(name, (x,), (out,), scale, shift, alignment.product_shift, step, adders_per_stage)

@@ -35,7 +35,7 @@ def folded_cost(array: FoldedArray, requantize: Mapping[str, Any], out_bits: int
     q, acc = fold.p_out, array.acc_bits
     live = np.stack(array.live)  # [row of a lane, output lane, input lane]; what is always zero is left out
     counts = live.sum(1).T.ravel().tolist()
-    rows = sum(count * _row(row, array.use_dsp) for row, count in zip(array.rows, counts, strict=True))
+    rows = sum(count * row_luts(row, array.use_dsp) for row, count in zip(array.rows, counts, strict=True))
     chains = sum(count * -(-(row.after - row.shift) // 4) for row, count in zip(array.rows, counts, strict=True))
     entries = [stage[0].before if stage else array.rows[-1].after for stage in array.stages[1:]]
     sums = Cost(rows, 0, sum(entries) * q, chains)
@@ -46,25 +46,25 @@ def folded_cost(array: FoldedArray, requantize: Mapping[str, Any], out_bits: int
     depth = 2 * max(deepest, len(array.stages[-1]) + array.accumulates)
     ends = requantize_cost({**requantize, "Offset": 0}, spare=2 * (fold.parts > 1))  # the register behind it shifts
     finish = Cost(ends.lut * q, depth=ends.depth + 1)
-    starts = _starts(array)
+    starts = starts_cost(array)
     products = Cost()
     if array.use_dsp:
         used = live[0]
         shared = np.logical_or.reduceat(used, range(0, q, 2)) if array.pairs else used
         dsp = int(shared.sum())
         # What the sums start from is delayed with the products; beside the first of them it is all there is to add.
-        started = moving(_start_bits(array)).shape[1] - counts[0] * _row(array.rows[0], True)
+        started = moving(_start_bits(array)).shape[1] - counts[0] * row_luts(array.rows[0], True)
         products = Cost(started, dsp=dsp, ff=array.product_bits * int(used.sum()) + starts.ff)
-    parts = [sums, finish, products, _weights(array), starts, _inputs(array), _control(array)]
+    parts = [sums, finish, products, weights_cost(array), starts, _inputs(array), _control(array)]
     return sum([*parts, _outputs(array, requantize, out_bits), Cost(depth=depth)], Cost())
 
 
-def _row(row: Row, product: bool) -> int:
+def row_luts(row: Row, product: bool) -> int:
     """A LUT for each bit: a digit times x, and the sum so far. A product needs none where there is no sum yet."""
     return min(row.width, row.before - row.shift + 1) if product else row.width
 
 
-def _weights(array: FoldedArray) -> Cost:
+def weights_cost(array: FoldedArray) -> Cost:
     fold = array.fold
     parts = [bits * fold.p_out for bits in array.part_bits]
     if array.block_rom:
@@ -77,7 +77,7 @@ def _weights(array: FoldedArray) -> Cost:
     return Cost(columns if fold.steps > 2 else 0, 0, columns + address)
 
 
-def _starts(array: FoldedArray) -> Cost:
+def starts_cost(array: FoldedArray) -> Cost:
     if array.block_starts:
         return Cost(bram=block_rams(array.fold.blocks, array.fold.p_out * array.start_bits))
     columns = different(_start_bits(array))

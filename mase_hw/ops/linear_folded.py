@@ -19,6 +19,7 @@ from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.folded_array import Bits, FoldedArray
 from mase_hw.ops.folded_cost import folded_cost
+from mase_hw.ops.folded_text import word, words
 from mase_hw.ops.matrix import ADDERS_PER_STAGE, Matrix
 from mase_hw.ops.result import Result, finish
 
@@ -41,15 +42,13 @@ class LinearFolded(Matrix):
 
     @cached_property
     def array(self) -> FoldedArray:
-        parameters = self.step.parameters()
-        half = 1 << (parameters["Shift"] - 1) if parameters["HalfEven"] else 0
         return FoldedArray(
             x=self.input,
             fold=self.fold,
             matrix=self.matrix,
-            constants=tuple(bias + half for bias in self.bias.tolist()),
+            constants=tuple((self.bias + self.step.half).tolist()),
             product_shift=self.product_shift,
-            sum_bits=parameters["SumWidth"],
+            sum_bits=self.step.parameters()["SumWidth"],
             adders_per_stage=self.adders_per_stage,
             use_dsp=self.use_dsp,
         )
@@ -57,9 +56,7 @@ class LinearFolded(Matrix):
     @cached_property
     def _requantize(self) -> dict[str, Any]:
         """The accumulator holds the half of half to even already; `Offset` says so, and no adder is left."""
-        parameters = self.step.parameters()
-        half = 1 << (parameters["Shift"] - 1) if parameters["HalfEven"] else 0
-        return {"InWidth": self.array.acc_bits, **parameters, "Offset": -half}
+        return {"InWidth": self.array.acc_bits, **self.step.parameters(), "Offset": -self.step.half}
 
     @property
     def stages(self) -> int:
@@ -96,8 +93,8 @@ class LinearFolded(Matrix):
             "pass_last": _all(f"{name}_last" for name, _ in counters if name != "block"),
             "vector_last": _all(f"{name}_last" for name, _ in counters),
             "dense": dense,
-            "roms": [_words(rom if dense else _spread(rom, counters)) for rom in roms if rom.shape[1]],
-            "starts": [_word(row, array.start_bits) for row in array.starts],
+            "roms": [words(rom if dense else _spread(rom, counters)) for rom in roms if rom.shape[1]],
+            "starts": [word(row, array.start_bits) for row in array.starts],
             "requantize": self._requantize,
             "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),
         }
@@ -139,18 +136,3 @@ def _spread(rom: Bits, counters: Sequence[tuple[str, int]]) -> Bits:
     wide = [shape[0], *(1 << (count - 1).bit_length() for count in shape[1:])] if shape else []
     pads = [(0, w - n) for w, n in zip(wide, shape, strict=True)]
     return np.pad(rom.reshape(*shape, rom.shape[1]), [*pads, (0, 0)]).reshape(prod(wide), rom.shape[1])
-
-
-def _words(rom: Bits) -> list[str]:
-    """Each row of bits, lowest first, as a hexadecimal literal."""
-    count = rom.shape[1]
-    octets = np.packbits(rom, axis=1, bitorder="little")[:, ::-1]
-    text = octets.tobytes().hex()
-    step, keep = 2 * octets.shape[1], -(-count // 4)
-    return [f"{count}'h{text[k + step - keep : k + step]}" for k in range(0, len(text), step)]
-
-
-def _word(values: Sequence[int], width: int) -> str:
-    """Unsigned numbers of `width` bits side by side in one literal, the first in the lowest bits."""
-    bits = sum(value << (n * width) for n, value in enumerate(values))
-    return f"{width * len(values)}'h{bits:0{-(-width * len(values) // 4)}x}"

@@ -43,6 +43,12 @@ class Finish:
         return signed_width(self.lo, self.hi)
 
     @property
+    def half(self) -> int:
+        """What half to even adds before it drops bits."""
+        parameters = self.parameters()
+        return 1 << (parameters["Shift"] - 1) if parameters["HalfEven"] else 0
+
+    @property
     def changes(self) -> bool:
         """Whether the output's integers can differ from the exact ones."""
         fits = self.fixed.holds(self.lo, self.hi) and not (self.rectify and self.lo < 0)
