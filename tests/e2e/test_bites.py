@@ -49,7 +49,7 @@ MUTANTS = {
     ),
     "a batch norm's shift": Mutant("toy_seq_blocks_3.sv", r"(\.Offset\(-?64'sd)(\d+)", r"\1PLUS\2", "(seq_blocks_3)"),
     "a batch norm's table": Mutant(
-        "toy_seq_blocks_0.sv", r"(Shift\[\d+\]\[Lanes\] = '\{\s+'\{-?\d+'sd)(\d+)", r"\1PLUS\2", "(seq_blocks_0)"
+        "toy_seq_blocks_0.sv", r"(Scales0\[\d+\] = '\{\s+\d+'h)(.)", r"\1FLIP\2", "(seq_blocks_0)"
     ),
     "ties round up": Mutant("mase_requantize.sv", r" & ~ValueWidth'\(tie\)", "", "(seq_blocks_"),
     "saturation too late": Mutant(

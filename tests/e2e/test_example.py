@@ -38,7 +38,7 @@ def test_simulation_says_what_was_compared(emitted: Path) -> None:
     lines = done.stdout.splitlines()
     assert "32200 outputs compared, 32200 equal" in lines[0]
     assert lines[1].startswith("  vectors: 355 data set, 1 all smallest, 1 all largest, 128 one hot, 64 accumulator")
-    assert lines[2] == "  interval 32 predicted, 32 simulated; latency 63 predicted, 63 simulated"
+    assert lines[2] == "  interval 32 predicted, 32 simulated; latency 64 predicted, 64 simulated"
     assert lines[3] == "  accuracy: float 97.75%, quantized 98.31%, hardware 98.31%"
     assert lines[-1] == "passed: every integer of every stream equals the software reference"
 
