@@ -42,6 +42,7 @@ COUNTS = {
     "fifo": 6,
     "gather": 4,
     "scatter": 4,
+    "serial_groups": 6,
 }
 # Both halves of a kind's earlier draw were looked at when its formula was made, so it was drawn again from new numbers.
 DRAWN_AGAIN = {"norm_beats": (1,)}
@@ -102,6 +103,10 @@ def _draw(kind: str, rng: np.random.Generator) -> Config:
     if kind.startswith("norm"):
         lanes = within(2, 8) if kind == "norm" else within(1, 4)
         return {**common, "features": lanes * (1 if kind == "norm" else within(2, 12)), "lanes": lanes}
+    if kind == "serial_groups":
+        inputs, groups = within(2, 32), within(2, 8)
+        common |= {"features": inputs, "lanes": inputs, "groups": groups, "digit_bits": within(1, 2)}
+        return {**common, "outputs": groups * within(1, max(1, MOST_WEIGHTS // inputs // groups))}
     inputs = within(2, 32)
     outputs = within(2, min(32, max(2, MOST_WEIGHTS // inputs)))
     common |= {"features": inputs, "outputs": outputs}
@@ -124,8 +129,9 @@ def _linear(x: Stream, config: Config) -> Component:
     per_stage = config["adders_per_stage"]
     if config["kind"] == "unrolled":
         return unrolled(*layer, adders_per_stage=per_stage)
-    if config["kind"] == "serial":
-        return serial(*layer, digit_bits=config["digit_bits"], adders_per_stage=per_stage)
+    if config["kind"].startswith("serial"):
+        digits = {"digit_bits": config["digit_bits"], "groups": config.get("groups", 1)}
+        return serial(*layer, **digits, adders_per_stage=per_stage)
     p_in, p_out = config["array"]
     dsp = config["kind"] == "folded_dsp"
     lanes = config["lanes_out"]
@@ -150,6 +156,7 @@ def _adapter(kind: type[Gather | Scatter]) -> Callable[[Stream, Config], Compone
 _BUILDERS: dict[str, Callable[[Stream, Config], Component]] = {
     "unrolled": _linear,
     "serial": _linear,
+    "serial_groups": _linear,
     "folded": _linear,
     "folded_dsp": _linear,
     "norm": _norm,
