@@ -5,6 +5,7 @@ MODEL  ?= examples/digits/model.toml
 SIM    ?=
 TEST   ?=
 BENCH  ?=
+FUZZ   ?=
 JOBS   ?= 2
 
 VENV := .venv
@@ -13,14 +14,17 @@ PIP  := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 OLD := mase-hw needs Python 3.11 or newer and $(PYTHON) is %d.%d; name another one: make PYTHON=python3.11
 
-.PHONY: help sim test check bench bench-hardware clean
+.PHONY: help sim test browser check bench bench-hardware fuzz docs clean
 
 help:
 	@echo "make sim      emit a model and simulate it: MODEL=my.toml (default $(MODEL)), SIM='--seed 1'"
 	@echo "make test     the whole test suite: TEST='-k relu --durations=15', JOBS=2"
+	@echo "make browser  on a CI machine, as root: Chromium, in which tests look at the pages of reports"
 	@echo "make check    formatter, linter, types, fast tests"
 	@echo "make bench    timings, as ratios: BENCH='--json bench.json'"
 	@echo "make bench-hardware   LUTs, cycles and emit times beside other tools'; slow: BENCH='--skip-unkept --only small'"
+	@echo "make fuzz     random networks from TOML to certificate: FUZZ='--count 2000'; stopped, it goes on later"
+	@echo "make docs     the documentation as a site in build/site, links checked"
 	@echo "make clean    remove build/, dist/ and caches; VENV_TOO=1 also removes $(VENV)"
 	@echo "make help     this list; PYTHON=python3.12 chooses the Python that $(VENV) is made with"
 
@@ -44,7 +48,13 @@ sim: $(VENV)/.base
 	$(BIN)/mase-hw emit "$(MODEL)"
 	$(BIN)/mase-hw sim "$(MODEL)" $(SIM)
 
-test: $(VENV)/.dev
+# The page of `mase-hw report` is looked at in a real browser. On a CI machine (root, Debian) it is installed if it is
+# missing; elsewhere, or where that fails, the tests that need one are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium fonts-dejavu-core; } \
+	  >/dev/null 2>&1 || echo "no Chromium: the tests that look at pages are skipped"
+
+test: $(VENV)/.dev $(if $(CI),browser)
 	$(BIN)/python -m pytest -n $(JOBS) $(TEST)
 
 check: $(VENV)/.dev
@@ -62,6 +72,13 @@ $(VENV)/.bench: $(VENV)/.dev
 
 bench-hardware: $(VENV)/.bench
 	$(BIN)/python bench/hardware.py $(BENCH)
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python bench/fuzz.py $(FUZZ)
+
+# The variable silences the theme's advertisement.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis $(if $(VENV_TOO),$(VENV))

@@ -18,6 +18,7 @@ import numpy as np
 import peers
 from measure import Group, best, seconds
 from nets import Net, random_net
+from proving import proofs
 from rich.console import Console
 from run import _table
 from threadpoolctl import threadpool_limits
@@ -181,12 +182,14 @@ def groups(folder: Path, peer: bool) -> list[Group]:
 @click.option(
     "--peer/--no-peer", default=peers.installed("da4ml"), help="Compile da4ml's emulator, which takes minutes."
 )
+@click.option("--only", type=click.Choice(["sim", "prove"]), help="Only vectors and builds, or only proofs.")
 @click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Also write every row to FILE.")
-def command(peer: bool, file: Path | None) -> None:
+def command(peer: bool, only: str | None, file: Path | None) -> None:
     """Measure and print. Nothing passes or fails here."""
     console = Console()
     with tempfile.TemporaryDirectory(prefix="mase-hw-verify-") as folder, threadpool_limits(1):
-        measured = groups(Path(folder), peer)
+        measured = groups(Path(folder), peer) if only != "prove" else []
+        measured += proofs(random_net(SIZES, BITS, FRAC), Path(folder)) if only != "sim" else []
     for group in measured:
         console.print(_table(group))
     if file is not None:

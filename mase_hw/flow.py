@@ -13,9 +13,11 @@ from torch import nn
 
 from mase_hw.config import Config
 from mase_hw.config.hardware import HardwareTarget, identifier_from, why_no_identifier
+from mase_hw.config.user_code import is_onnx
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
-from mase_hw.emit import Build, Samples, write_build
+from mase_hw.emit import Build, Reals, Samples, write_build
+from mase_hw.float_layers import float_layers
 from mase_hw.graph import MaseGraph
 from mase_hw.hardware import Design
 from mase_hw.hardware.layers import Chain
@@ -48,10 +50,37 @@ class Compiled:
     design: Design
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What a configuration describes, carried as far as hardware, with its data and notes for the user."""
+
+    config: Config
+    compiled: Compiled
+    dataset: Dataset | None
+    notes: tuple[str, ...]
+
+
 def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
     """Everything from the TOML to the build folder `out`, and notes for the user."""
+    prepared = prepare(config)
+    sources = {"config": config.path} | ({"checkpoint": config.load_name} if config.load_name else {})
+    if is_onnx(config.model):
+        sources["model"] = config.base / config.model
+    return write(prepared, out, sources), prepared.notes
+
+
+def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool = False) -> Prepared:
+    """Everything from the configuration to the design. `module` stands for the model that it names.
+
+    `as_it_is`: the module has its weights already.
+    """
+    assert module is not None or not as_it_is
     with Collector() as found:
-        loaded = found.attempt(lambda: load_weights(config))
+        loaded: tuple[nn.Module, tuple[str, ...]] | None
+        if module is not None and as_it_is:
+            loaded = module, config.notes
+        else:
+            loaded = found.attempt(lambda: load_weights(config, module))
         dataset = found.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
     assert loaded is not None
     model, notes = loaded
@@ -63,9 +92,16 @@ def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
         target=config.target,
         fuse_batch_norm=config.fuse_batch_norm,
     )
+    return Prepared(config, compiled, dataset, notes)
+
+
+def write(prepared: Prepared, out: Path, sources: Mapping[str, Path]) -> Build:
+    """The build folder `out`; `sources` are the files that it was made from."""
+    config, compiled, dataset = prepared.config, prepared.compiled, prepared.dataset
     samples = None if dataset is None else run_samples(compiled, dataset)
-    sources = {"config": config.path} | ({"checkpoint": config.load_name} if config.load_name else {})
-    return write_build(out, compiled.design, dict(config.raw), samples, sources), notes
+    interface = config.target.interface
+    floats = None if dataset is None else run_floats(prepared, dataset)
+    return write_build(out, compiled.design, dict(config.raw), samples, sources, interface, reals(compiled), floats)
 
 
 def compile_model(
@@ -96,6 +132,11 @@ def quantized_graph(
     model: nn.Module, shape: tuple[int, ...], quantize: Mapping[str, Any], *, fuse_batch_norm: bool = False
 ) -> MaseGraph:
     """The model's graph, quantized, as far as software goes."""
+    return quantize_transform_pass(float_graph(model, shape, fuse_batch_norm=fuse_batch_norm), quantize)[0]
+
+
+def float_graph(model: nn.Module, shape: tuple[int, ...], *, fuse_batch_norm: bool = False) -> MaseGraph:
+    """The model's graph before it is quantized: its nodes have the names that the design's will have."""
     model.eval()
     graph = MaseGraph(model)
     graph, _ = remove_identity_transform_pass(graph)
@@ -103,7 +144,7 @@ def quantized_graph(
     if fuse_batch_norm:
         graph, _ = fuse_batch_norm_transform_pass(graph)
         graph = with_metadata(graph, shape)
-    return quantize_transform_pass(graph, quantize)[0]
+    return graph
 
 
 def with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:
@@ -129,6 +170,21 @@ def run_samples(compiled: Compiled, dataset: Dataset) -> Samples:
     assert np.array_equal(y, reference), "the quantized torch model and the integer reference differ"
     float_labels = _forward(compiled.model, dataset.x_test).argmax(1)
     return Samples(x, y, dataset.y_test, float_labels)
+
+
+def run_floats(prepared: Prepared, dataset: Dataset) -> dict[str, np.ndarray]:
+    """What the float model has at its input and behind each layer, for the first samples of the test split."""
+    chain, fuse = prepared.compiled.chain, prepared.config.fuse_batch_norm
+    graph = float_graph(prepared.compiled.model, chain.input_shape, fuse_batch_norm=fuse)
+    return float_layers(graph, chain, dataset.x_test)
+
+
+def reals(compiled: Compiled) -> Reals:
+    """How real samples become vectors, for those who have the build alone."""
+    chain = compiled.chain
+    wanted = wanted_types(chain.layers)[0]
+    assert wanted is not None
+    return Reals(wanted.rounding, chain.order, chain.output_order)
 
 
 def quantize_input(compiled: Compiled, samples: np.ndarray) -> Integers:

@@ -6,19 +6,26 @@ from torch import nn
 
 from mase_hw.checkpoints import load_checkpoint, random_parameters
 from mase_hw.config import Config
+from mase_hw.config.user_code import is_onnx
 from mase_hw.datasets import Dataset, load_dataset
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.models import input_shape, load_model
 from mase_hw.training.fit import count_outputs
 
 
-def load_weights(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
-    """The model with its checkpoint's weights, or with seeded random ones and a line that says so."""
-    model = load_model(config.model, config.base, config.where("model")).eval()
+def load_weights(config: Config, made: nn.Module | None = None) -> tuple[nn.Module, tuple[str, ...]]:
+    """The model with its checkpoint's weights, or with seeded random ones and a line that says so.
+
+    An ONNX file has weights itself. `made` stands for the model that the configuration names.
+    """
+    model = (load_model(config.model, config.base, config.where("model")) if made is None else made).eval()
+    if config.load_name is None and is_onnx(config.model):
+        return model, config.notes
     if config.load_name is None:
         random_parameters(model, config.seed)
         return model, (f"no load_name in {config.path.name}: the weights are random, from seed {config.seed}",)
-    return model, load_checkpoint(model, config.load_name, config.load_type, config.where("load_name"))
+    notes = load_checkpoint(model, config.load_name, config.load_type, config.where("load_name"))
+    return model, (*config.notes, *notes)
 
 
 def load_data(config: Config, model: nn.Module | None) -> Dataset | None:

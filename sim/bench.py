@@ -12,6 +12,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.utils import get_sim_time
 
 from sim.beats import to_stimulus
 from sim.job import load
@@ -46,8 +47,9 @@ async def streams(dut: Any, pattern: str) -> None:
     for stream in JOB.streams:
         _pin(dut, f"{stream.id}_expected").value = stream.beats
     await _cycles(dut, RESET_CYCLES)
-    await _reset_within_traffic(dut, run)
+    await _reset_within_traffic(dut, run, pattern in GAPS)
     dut.rst.value = 0
+    first_edge = int(get_sim_time("step")) + 1  # the clock changes with every time step
     await RisingEdge(dut.done)
     await FallingEdge(dut.clk)
     end, hung = int(dut.cycle.value), bool(dut.hung.value)
@@ -57,6 +59,7 @@ async def streams(dut: Any, pattern: str) -> None:
     records = [FOLDER / f"{run}.{s.id}.bin" for s in JOB.streams]
     seen = [replace(p, record=r.read_bytes()) for p, r in zip(pins, records, strict=True)]
     result = judge(JOB, pattern, seen, hung, end)
+    result["start_time"] = first_edge
     result["seconds"] = round(time.perf_counter() - started, 3)
     RESULTS.append(result)
     _write_results()
@@ -66,13 +69,15 @@ async def streams(dut: Any, pattern: str) -> None:
         record.unlink()
 
 
-async def _reset_within_traffic(dut: Any, run: int) -> None:
-    """One cycle of reset in a design that is full and blocked, then in one at work: nothing may be left over.
+async def _reset_within_traffic(dut: Any, run: int, blocked_first: bool) -> None:
+    """One cycle of reset in a design that is full and blocked, and in one at work: nothing may be left over.
 
+    What the last of the two leaves over is seen in the run that follows, so each is the last in half of the patterns.
     The sources rewind and the probes start anew, so the run that counts begins as if nothing had been before.
     """
     some = int(np.random.default_rng([JOB.seed, run, 1]).integers(1, JOB.fill + 1))
-    for hold, cycles in ((1, JOB.fill), (0, some)):
+    both = ((1, JOB.fill), (0, some))
+    for hold, cycles in both if blocked_first else both[::-1]:
         dut.hold.value = hold
         dut.rst.value = 0
         await _cycles(dut, cycles)

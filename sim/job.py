@@ -22,6 +22,7 @@ class Stream:
     lanes: int
     width: int
     signed: bool
+    frac: int
     values: Integers
     predicted: Integers | None
 

@@ -68,6 +68,7 @@ def judge(job: Job, pattern: str, seen: list[Seen], hung: bool, end: int) -> dic
         "vectors": job.vectors,
         "hang": hang,
         "end_cycle": end,
+        "origin": origin,
         "cycles": max((int(c[-1]) for c, _ in outputs), default=origin) - origin if outputs else None,
         "latency": min(int(c[0]) for c, _ in outputs) - origin if outputs else None,
         "interval": _interval(*outputs[0]) if outputs else None,

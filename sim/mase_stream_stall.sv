@@ -2,8 +2,8 @@
 // every 64 cycles.
 //
 // A 32-bit xorshift generator restarted by reset, so that the same seed gives the same cycles. The
-// rate is drawn from 0/8 to 7/8: long stretches of full speed and long stalls both happen in one
-// run.
+// rate is drawn from 0/8 to 6/8 and 8/8: long stretches of full speed and of no movement at all
+// both happen in one run.
 module mase_stream_stall (
   input  logic        clk,
   input  logic        rst,
@@ -35,5 +35,5 @@ module mase_stream_stall (
     end
   end
 
-  assign stall = enable && (state_q[18:16] < rate_q);
+  assign stall = enable && (state_q[18:16] < rate_q || &rate_q);
 endmodule

@@ -6,11 +6,14 @@ import importlib
 import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 from mase_hw import __version__
+from mase_hw.cli.console import with_output_options
 from mase_hw.diagnostics import Problem, ProblemsError
 
 COMMANDS = {
+    "new": "Write a commented TOML for a model, and a model to start from.",
     "train": "Train a model, through its quantizers where the TOML quantizes.",
     "test": "Score a model on its test split.",
     "transform": "Apply a TOML's passes, score the result, save it.",
@@ -18,9 +21,14 @@ COMMANDS = {
     "explore": "Show every design that pays, size against interval.",
     "emit": "Quantize a model, choose its hardware, write RTL.",
     "sim": "Simulate a build and compare every stream with the software.",
+    "export": "Write a build for another tool or a host program.",
     "synth": "Count a build's cells per component with Yosys.",
     "prove": "Prove that a build's RTL equals the software for every input.",
     "verify": "Check a build against its certificate.",
+    "report": "Show all that is known of a build on one page.",
+    "mutate": "Break a build's RTL on purpose, and count who notices.",
+    "show": "Explain an operator: equation, ports, cycles, an example of its RTL.",
+    "completion": "Print the script that completes commands in bash, zsh or fish.",
     "doctor": "Say which tools are there, and how to get the others.",
 }
 
@@ -36,7 +44,12 @@ class Commands(click.Group):
             return None
         command = importlib.import_module(f"mase_hw.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
-        return command
+        return with_output_options(command)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """From the list above: to complete a name, no command has to be loaded."""
+        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -52,7 +65,14 @@ def cli() -> None:
     mase-hw train jsc-tiny jsc     # writes mase_output/<project>
     mase-hw emit model.toml        # writes build/<project>
     mase-hw sim build/<project>    # every output compared with the software
+
+    \b
+    Every command has --help with examples, --quiet and --verbose; those that print tables have --json.
+    Completion in bash:  eval "$(mase-hw completion bash)"   (also zsh, fish; put it into ~/.bashrc)
     """
+
+
+with_output_options(cli)
 
 
 def main(arguments: list[str] | None = None) -> None:

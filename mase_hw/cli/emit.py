@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
+from mase_hw.emit import Build
 
 PREDICTED = "predicted: Yosys' cells of a Xilinx UltraScale+, not a vendor's figure"
 _NUMBERS = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
@@ -21,6 +21,7 @@ _NUMBERS = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
 @click.command("emit", short_help="Quantize a model, choose its hardware, write RTL.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="The build folder.  [default: build/<project>]")
+@json_option
 def command(model: Path, out: Path | None) -> None:
     """Quantize the model that the TOML file MODEL describes, choose its hardware, and write RTL.
 
@@ -38,18 +39,32 @@ def command(model: Path, out: Path | None) -> None:
       mase-hw emit model.toml --out /tmp/jsc
     """
     config = load_config(model)
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    with Console(stderr=True).status(f"compiling {model}"):
+    console = output()
+    with console.status(f"compiling {model}"):
         from mase_hw.flow import emit  # loads torch
 
         build, notes = emit(config, out or Path("build") / config.project)
-    for note in (*notes, *_solver_notes(build.manifest)):
-        console.print(f"note: {note}", highlight=False, soft_wrap=True)
-    console.print(_table(build.manifest))
+    notes = (*notes, *_solver_notes(build.manifest))
+    console.notes(notes)
+    console.document(document(build, notes))
+    console.show(_table(build.manifest))
+    console.line(cycles(build))
+    console.line(f"LUT, FF, DSP, BRAM are {PREDICTED}")
+    if build.axis is not None:
+        console.line(f"AXI4-Stream top: {build.axis.module}")
+    console.final(f"written: {build.path}   next: mase-hw sim {build.path}")
+
+
+def cycles(build: Build) -> str:
     interval, latency = build.manifest["interval"], build.manifest["latency"]
-    console.print(f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)", highlight=False)
-    console.print(f"LUT, FF, DSP, BRAM are {PREDICTED}", highlight=False)
-    console.print(f"written: {build.path}   next: mase-hw sim {build.path}", highlight=False)
+    return f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)"
+
+
+def document(build: Build, notes: Iterable[str]) -> dict[str, Any]:
+    """What was built, for programs: the manifest without what is for mase-hw itself."""
+    kept = ("top", "inputs", "outputs", "axis", "interval", "latency", "cost", "nodes")
+    found = {key: build.manifest[key] for key in kept if key in build.manifest}
+    return {"build": str(build.path), **found, "notes": list(notes)}
 
 
 def _table(manifest: Mapping[str, Any]) -> Table:

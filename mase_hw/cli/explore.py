@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from mase_hw.cli.console import Output, json_option, output
 from mase_hw.config import load_config
 from mase_hw.diagnostics import Problem, ProblemsError
 
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
     "--max-interval", type=click.IntRange(1), metavar="N", help="Leave out what takes more cycles per vector."
 )
 @click.option("--dsp", is_flag=True, help="Let DSP blocks multiply; dsp_budget in the TOML allows so many of them.")
-@click.option("--json", "as_json", is_flag=True, help="Print the front as JSON, and nothing else.")
-def command(model: Path, out: Path | None, max_interval: int | None, dsp: bool, as_json: bool) -> None:
+@json_option
+def command(model: Path, out: Path | None, max_interval: int | None, dsp: bool) -> None:
     """Find the Pareto front of the model that the TOML file MODEL describes.
 
     For every interval (cycles per vector) that pays, the design with the fewest LUTs that reaches it. Nothing is built:
@@ -52,11 +50,9 @@ def command(model: Path, out: Path | None, max_interval: int | None, dsp: bool, 
     """
     config = load_config(model)
     folder = out or config.project_dir / config.project / "hardware"
-    console = Console(width=None if sys.stdout.isatty() else 120, markup=False, highlight=False)
+    console = output()
     check_matplotlib()
-    errors = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+    with console.progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()) as progress:
         bar = progress.add_task(f"exploring {model}", total=1.0)
         from mase_hw.explore.front import explore  # loads torch
         from mase_hw.explore.report import document, write_report
@@ -65,15 +61,12 @@ def command(model: Path, out: Path | None, max_interval: int | None, dsp: bool, 
             config, slowest=max_interval, dsp=dsp, report=lambda done: progress.update(bar, completed=done)
         )
         files = write_report(explored, config.project, folder)
-    if as_json:
-        click.echo(json.dumps(document(explored, config.project), indent=2))
-        return
-    for note in explored.notes:
-        console.print(f"note: {note}", soft_wrap=True)
+    console.notes(explored.notes)
+    console.document(document(explored, config.project))
     _print(console, explored)
-    console.print(f"written: {folder}: {', '.join(file.name for file in files)}", soft_wrap=True)
+    console.final(f"written: {folder}: {', '.join(file.name for file in files)}")
     keys = " and dsp_budget" if dsp or config.target.dsp_budget else ""
-    console.print(f"next: set target_interval{keys} in [hardware] to those of a point, then: mase-hw emit {model}")
+    console.line(f"next: set target_interval{keys} in [hardware] to those of a point, then: mase-hw emit {model}")
 
 
 def check_matplotlib() -> None:
@@ -85,7 +78,7 @@ def check_matplotlib() -> None:
         raise ProblemsError(Problem(text, hint="pip install 'mase-hw[search]'")) from None
 
 
-def _print(console: Console, explored: Explored) -> None:
+def _print(console: Output, explored: Explored) -> None:
     from mase_hw.explore.report import NOTE
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -95,5 +88,5 @@ def _print(console: Console, explored: Explored) -> None:
         cost, schedule = point.design.cost(), point.design.schedule
         numbers = (schedule.interval, point.luts, cost.ff, cost.dsp, cost.bram, schedule.latency)
         table.add_row(*map(str, numbers), point.told)
-    console.print(table)
-    console.print(NOTE)
+    console.show(table)
+    console.line(NOTE)

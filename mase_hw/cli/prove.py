@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 from rich import box
-from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
+from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import read_build
 
-MARKS = {"proved": "[green]proved[/]", "refuted": "[red]FALSE[/]", "open": "[yellow]not proved[/]"}
+MARKS = {"proved": ("proved", "green"), "refuted": ("FALSE", "red"), "open": ("not proved", "yellow")}
 
 
 @click.command("prove", short_help="Prove that a build's RTL equals the software for every input.")
 @click.argument("build", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the claims as JSON, and nothing else.")
-def command(build: Path, as_json: bool) -> None:
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that Yosys may take to read the RTL."
+)
+@json_option
+def command(build: Path, timeout: float | None) -> None:
     """Read the RTL in the folder BUILD back with Yosys and prove it, component by component.
 
     \b
-    values     for every input, the RTL gives the integers that the software gives
+    values     for every input and all stalls, the RTL gives the integers that the software gives
     timing     no valid and no ready depends on data, so the cycles of one run are those of every run
-    handshake  valid and data hold until ready, valid never waits for ready
+    handshake  valid holds until ready and never waits for it; every beat moves in the predicted cycle; no deadlock
     widths     every adder is wide enough for its exact sum, and not one bit wider
     wiring     the top joins the components as the design says, and holds nothing else
 
@@ -44,21 +48,27 @@ def command(build: Path, as_json: bool) -> None:
     loaded = read_build(build)
     from mase_hw.prove.certificate import write_certificate
     from mase_hw.prove.run import prove
+    from mase_hw.simulate.whole import check_whole
 
-    with Console(stderr=True).status("proving") as status:
-        proof = prove(loaded, lambda text: status.update(f"proving {text}"))
+    check_whole(loaded)
+    console = output()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with console.progress(*columns) as bar:
+        task = bar.add_task("proving", total=len(loaded.design.components))
+        proof = prove(
+            loaded, lambda text: bar.update(task, description=text), lambda component: bar.advance(task), timeout
+        )
     path = write_certificate(loaded, proof)
-    if as_json:
-        click.echo(json.dumps([asdict(claim) for claim in proof.claims], indent=2))
-        sys.exit(0 if proof.proved else 1)
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.document([asdict(claim) for claim in proof.claims])
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("component", "about", "", "how"):
         table.add_column(title, overflow="fold")
     for claim in proof.claims:
-        table.add_row(claim.component, claim.about, MARKS[claim.status], claim.method or claim.detail)
-    console.print(table)
+        table.add_row(claim.component, claim.about, Text(*MARKS[claim.status]), claim.method or claim.detail)
+        if console.quiet and claim.status != "proved":
+            console.final(f"{claim.component}: {claim.about}: {MARKS[claim.status][0]}: {claim.detail}")
+    console.show(table)
     count = sum(claim.status == "proved" for claim in proof.claims)
-    console.print(f"{count} of {len(proof.claims)} claims proved", highlight=False)
-    console.print(f"written: {path}", highlight=False)
+    console.final(f"{count} of {len(proof.claims)} claims proved")
+    console.line(f"written: {path}")
     sys.exit(0 if proof.proved else 1)

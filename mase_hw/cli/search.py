@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from mase_hw.cli.console import Output, json_option, output
 from mase_hw.cli.options import Chosen, config_options, load_options
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _ROWS = 20
 )
 @click.option("--emit-best", is_flag=True, help="Write best.toml, and the winner's RTL to build/<project>-best.")
 @click.option("--trial", type=click.IntRange(0), help="With --emit-best: this trial instead of the winner.")
+@json_option
 def command(
     model_name: str | None,
     dataset_name: str | None,
@@ -71,10 +72,8 @@ def command(
     if trial is not None and not emit_best:
         raise click.UsageError("--trial goes with --emit-best")
     chosen = load_options(model_name, dataset_name, config_path, given)
-    console = Console(
-        width=None if sys.stdout.isatty() else 120, markup=False, highlight=False
-    )  # [search] is no markup
-    with Console(stderr=True).status("preparing"):
+    console = output()
+    with console.status("preparing"):
         from mase_hw.search.prepare import prepare  # loads torch
         from mase_hw.search.run import Worker, open_study
         from mase_hw.search.storage import open_storage
@@ -84,26 +83,27 @@ def command(
         opened, named = open_storage(storage, out, heartbeat)
         study = open_study(prepared, opened, study_name or chosen.config.project, named)
         worker = Worker(prepared, study, out)
-    for note in prepared.notes:
-        console.print(f"note: {note}")
-    whole = _run(worker, prepared)
-    best = _report(console, worker, prepared, out)
+    console.notes(prepared.notes)
+    whole = _run(console, worker, prepared)
+    best, content = _report(console, worker, prepared, out)
     again = _again(chosen, storage, study_name, n_trials)
     if not whole:
+        console.document({**content, "interrupted": True})
         count = worker.count()
         text = f"interrupted: {count.done} of {prepared.total} trials are kept in {named}; the same command goes on:"
         click.echo(f"{text}\n  {again}", err=True)
         sys.exit(130)
     if emit_best:
-        _emit(console, prepared, best, trial, worker, out)
+        content["emitted"] = _emit(console, prepared, best, trial, worker, out)
     elif best:
-        console.print(f"next: {_next(prepared, best, again)}", soft_wrap=True)
+        console.line(f"next: {_next(prepared, best, again)}")
+    console.document(content)
 
 
-def _run(worker: Worker, prepared: Prepared) -> bool:
+def _run(console: Output, worker: Worker, prepared: Prepared) -> bool:
     total = prepared.total
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(TextColumn("{task.description}"), *columns, console=Console(stderr=True)) as progress:
+    with console.progress(TextColumn("{task.description}"), *columns, transient=False) as progress:
         bar = progress.add_task("trials", total=total)
 
         def report(count: Count) -> None:
@@ -114,10 +114,10 @@ def _run(worker: Worker, prepared: Prepared) -> bool:
         return worker.run(report)
 
 
-def _report(console: Console, worker: Worker, prepared: Prepared, out: Path) -> list[FrozenTrial]:
-    """The table and every file; the best trials."""
+def _report(console: Output, worker: Worker, prepared: Prepared, out: Path) -> tuple[list[FrozenTrial], dict[str, Any]]:
+    """The table and every file; the best trials, and what there is to say for programs."""
     from mase_hw.search.plot import picture, write_html, write_png
-    from mase_hw.search.results import best_trials, completed, drop_beaten_weights, result_of, write_best
+    from mase_hw.search.results import best_trials, completed, describe, drop_beaten_weights, result_of, write_best
 
     best, done = best_trials(worker.study), completed(worker.study)
     files = [write_best(best, out)]
@@ -126,19 +126,27 @@ def _report(console: Console, worker: Worker, prepared: Prepared, out: Path) -> 
         files += [write_png(shown, out / "pareto.png"), write_html(shown, out / "pareto.html")]
     drop_beaten_weights(worker.study, best, out)
     if best:
-        console.print(_table(best))
+        console.show(_table(best))
     elif done:
         bounds = [metric.name for metric in prepared.search.metrics if metric.at_least is not None or metric.at_most]
-        console.print(f"none of {len(done)} trials keeps the bounds on {', '.join(bounds)}")
+        console.final(f"none of {len(done)} trials keeps the bounds on {', '.join(bounds)}")
     else:
-        console.print("no trial is finished yet")
+        console.final("no trial is finished yet")
     results = [result_of(trial) for trial in worker.study.get_trials(deepcopy=False)]
     impossible = [result["problem"] for result in results if "problem" in result]
     if impossible:
         first = impossible[0].splitlines()[0]
-        console.print(f"{len(impossible)} samples could not be measured; the first: {first}")
-    console.print(f"written: {out}: {', '.join(file.name for file in files)}", soft_wrap=True)
-    return best
+        console.line(f"{len(impossible)} samples could not be measured; the first: {first}")
+    console.final(f"written: {out}: {', '.join(file.name for file in files)}")
+    content = {
+        "project": prepared.config.project,
+        "trials": len(done),
+        "impossible": len(impossible),
+        "best": [describe(trial) for trial in best],
+        "written": [str(file) for file in files],
+        "notes": list(prepared.notes),
+    }
+    return best, content
 
 
 def _table(best: list[FrozenTrial]) -> Table:
@@ -167,8 +175,9 @@ def _next(prepared: Prepared, best: list[FrozenTrial], again: str) -> str:
 
 
 def _emit(
-    console: Console, prepared: Prepared, best: list[FrozenTrial], number: int | None, worker: Worker, out: Path
-) -> None:
+    console: Output, prepared: Prepared, best: list[FrozenTrial], number: int | None, worker: Worker, out: Path
+) -> dict[str, Any]:
+    from mase_hw.cli.emit import cycles, document
     from mase_hw.diagnostics import Problem, ProblemsError
     from mase_hw.search.best import emit_winner, write_winner
     from mase_hw.search.results import completed, winner
@@ -179,15 +188,14 @@ def _emit(
     if trial is None:
         what = "there is no best trial to emit" if number is None else f"--trial {number}: no such trial is finished"
         raise ProblemsError(Problem(what, hint="run more trials, or loosen the bounds on the metrics"))
-    with Console(stderr=True).status("emitting the winner"):
+    with console.status("emitting the winner"):
         path = write_winner(prepared, trial, out)
-        console.print(f"trial {trial.number} as a configuration: {path}")
+        console.line(f"trial {trial.number} as a configuration: {path}")
         build, notes = emit_winner(path)
-    for note in notes:
-        console.print(f"note: {note}")
-    interval, latency = build.manifest["interval"], build.manifest["latency"]
-    console.print(f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)")
-    console.print(f"written: {build.path}   next: mase-hw sim {build.path}")
+    console.notes(notes)
+    console.line(cycles(build))
+    console.final(f"written: {build.path}   next: mase-hw sim {build.path}")
+    return {"trial": trial.number, "config": str(path), **document(build, notes)}
 
 
 def _again(chosen: Chosen, storage: str | None, study_name: str | None, n_trials: int | None) -> str:

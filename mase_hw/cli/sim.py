@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
+from mase_hw.cli.console import Output, json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import Build, read_build
 from mase_hw.simulate.bench import PATTERNS
@@ -29,6 +31,7 @@ from mase_hw.simulate.check import Checked, Engine, Request, accuracy, check
     show_default=True,
     help="cocotb sees every stream; native sees both ends and runs millions of vectors.",
 )
+@json_option
 def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, waves: bool, engine: Engine) -> None:
     """Simulate the RTL in the folder BUILD and compare every stream with the software reference.
 
@@ -53,11 +56,10 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
     loaded = read_build(build)
     patterns = PATTERNS if stall == "all" else tuple(p for p in PATTERNS if p == stall)
     request = Request(vectors, seed, patterns, only, waves, engine)
-    console = Console(soft_wrap=True)
-    failed, stopped = [], False
+    console = output()
+    benches: list[Checked] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    errors = Console(stderr=True)
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+    with console.progress(*columns) as bar:
         task = bar.add_task("", total=None)
         for checked in check(
             loaded,
@@ -65,6 +67,7 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
             lambda name: bar.update(task, description=f"simulating {name}", total=None, completed=0),
             lambda done, total: bar.update(task, completed=done, total=total),
         ):
+            benches.append(checked)
             _show(console, checked, loaded)
             again = f"mase-hw sim {build} --only {checked.name} --vectors {vectors} --seed {seed}"
             again += " --engine native" if engine == "native" else ""
@@ -72,20 +75,47 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
                 pattern = failure.partition(":")[0]
                 stalled = f" --stall {pattern}" if pattern in PATTERNS else ""
                 line = f"  FAILED {checked.name}: {failure.rstrip()}; reproduce: {again}{stalled}"
-                console.print(line, style="red", highlight=False, markup=False)
-            failed += [checked.name] if checked.outcome.failures else []
-            stopped = stopped or checked.outcome.stopped
+                console.final(line, style="red")
+    console.document(_document(loaded, request, benches))
+    failed = [checked.name for checked in benches if checked.outcome.failures]
     if failed:
-        console.print(f"FAILED: {', '.join(failed)}", style="red", highlight=False)
+        console.final(f"FAILED: {', '.join(failed)}", style="red")
         sys.exit(1)
-    if stopped:
-        console.print("stopped: what was compared until then is equal", highlight=False)
+    if any(checked.outcome.stopped for checked in benches):
+        console.final("stopped: what was compared until then is equal")
         sys.exit(130)
     what = "every stream" if engine == "cocotb" else "the output"
-    console.print(f"passed: every integer of {what} equals the software reference", highlight=False)
+    console.final(f"passed: every integer of {what} equals the software reference")
 
 
-def _show(console: Console, checked: Checked, build: Build) -> None:
+def _document(build: Build, request: Request, benches: list[Checked]) -> dict[str, Any]:
+    """All that was compared, for programs."""
+    return {
+        "build": str(build.path),
+        "engine": request.engine,
+        "seed": request.seed,
+        "passed": all(checked.outcome.passed for checked in benches),
+        "accuracy": accuracy(build),  # the hardware's is the quantized model's where all have passed
+        "benches": [
+            {
+                "name": checked.name,
+                "vectors": checked.vectors,
+                "groups": dict(checked.groups),
+                "interval": float(checked.design.schedule.interval),
+                "latency": checked.design.schedule.latency,
+                "passed": checked.outcome.passed,
+                "stopped": checked.outcome.stopped,
+                "failures": list(checked.outcome.failures),
+                "notes": list(checked.outcome.notes),
+                "waves": str(checked.outcome.waves) if checked.outcome.waves else None,
+                "patterns": [asdict(pattern) for pattern in checked.outcome.patterns],
+            }
+            for checked in benches
+        ],
+    }
+
+
+def _show(console: Output, checked: Checked, build: Build) -> None:
     outcome = checked.outcome
     vectors = checked.vectors
     runs = len(outcome.patterns)
@@ -101,11 +131,12 @@ def _show(console: Console, checked: Checked, build: Build) -> None:
         lines += _accuracy(checked, build)
         if outcome.waves:
             lines.append(f"  waves: {outcome.waves}")
+    lines += [f"  {note}" for note in outcome.notes]
     if outcome.stopped:
         seen = ", ".join(f"{pattern.pattern} {pattern.vectors}" for pattern in outcome.patterns)
         lines.append(f"  stopped after so many of them: {seen}")
     for line in lines:
-        console.print(line, highlight=False)
+        console.line(line)
 
 
 def _cycles(checked: Checked) -> list[str]:

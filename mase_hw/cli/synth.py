@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
-from mase_hw.emit import Build, read_build
+from mase_hw.emit import read_build
 from mase_hw.synth.cells import KINDS
-from mase_hw.synth.pnr import Routed, find_nextpnr, route
-from mase_hw.synth.report import document, uses_dsp, write_report
-from mase_hw.synth.run import synthesize
-from mase_hw.synth.targets import NETLIST, TARGETS
+from mase_hw.synth.measure import measure
+from mase_hw.synth.pnr import Routed
+from mase_hw.synth.targets import TARGETS
 
 COMPARED = ("lut", "ff")  # predicted figures that stand beside the measured ones
 
@@ -31,10 +27,8 @@ COMPARED = ("lut", "ff")  # predicted figures that stand beside the measured one
 @click.option("--flat", is_flag=True, help="The total only: no second run that keeps the components apart.")
 @click.option("--pnr", is_flag=True, help="With --target ecp5: place and route, for the clock frequency. Slow.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="[default: no limit]")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, and nothing else.")
-def command(
-    build: Path, target: str, dsp: bool | None, flat: bool, pnr: bool, timeout: float | None, as_json: bool
-) -> None:
+@json_option
+def command(build: Path, target: str, dsp: bool | None, flat: bool, pnr: bool, timeout: float | None) -> None:
     """Map the RTL in the folder BUILD to a technology and count its cells.
 
     BUILD may also be the TOML file of a build that `mase-hw emit` wrote to its default place.
@@ -56,47 +50,24 @@ def command(
         raise click.UsageError(f"--pnr works with --target ecp5 only, not with {target}.")
     if build.suffix == ".toml":
         build = Path("build") / load_config(build).project
-    loaded = read_build(build)
-    if pnr:
-        find_nextpnr()  # a missing tool is said before minutes have passed
-    names = [] if flat else [entry["name"] for entry in loaded.manifest["components"]]
-    errors = Console(stderr=True)
-    with errors.status("starting Yosys") as status, tempfile.TemporaryDirectory(prefix="mase-hw-synth-") as folder:
-        synthesis = synthesize(
-            loaded.rtl,
-            loaded.manifest["top"],
+    console = output()
+    errors = console.errors()
+    with console.status("starting Yosys") as status:
+        measured = measure(
+            read_build(build),
             target,
-            dsp=_dsp(loaded, target, dsp),
-            keep_components=names,
+            dsp=dsp,
+            flat=flat,
+            pnr=pnr,
             timeout=timeout,
-            progress=lambda text: status.update(_short(f"synthesizing for {target}: {text}", errors.width)),
-            work=Path(folder),
+            progress=lambda text: status.update(_short(text, errors.width)),
+            note=errors.print,
         )
-        routed = None
-        if pnr:
-            errors.print("placing and routing: minutes, for a large design many of them", highlight=False)
-            routed = route(
-                Path(folder) / "flat" / NETLIST,
-                synthesis.total,
-                clock=loaded.manifest["clock"],
-                timeout=timeout,
-                progress=lambda text: status.update(_short(text, errors.width)),
-            )
-        content = document(loaded, synthesis, routed)
-        path = write_report(loaded, content)
-    if as_json:
-        click.echo(json.dumps(content, indent=2))
-        return
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    console.print(_table(content))
-    for line in [*_lines(content, routed), f"written: {path}"]:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def _dsp(build: Build, target: str, asked: bool | None) -> bool:
-    if asked is not None:
-        return asked
-    return uses_dsp(build.manifest) and TARGETS[target].with_dsp is not None
+    console.document(measured.content)
+    console.show(_table(measured.content))
+    for line in _lines(measured.content, measured.routed):
+        console.line(line)
+    console.final(f"written: {measured.path}")
 
 
 def _short(text: str, width: int) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
+from mase_hw.cli.console import json_option, output
 from mase_hw.cli.options import Chosen, config_options, load_options
 
 
 @click.command("train", short_help="Train a model, through its quantizers where the TOML quantizes.")
 @config_options(training=True)
 @click.option("--resume", is_flag=True, help="Go on after the last finished epoch of this project.")
+@json_option
 def command(
     model_name: str | None, dataset_name: str | None, config_path: Path | None, resume: bool, **given: Any
 ) -> None:
@@ -35,24 +37,25 @@ def command(
       mase-hw train jsc-tiny jsc --max-epochs 10 --resume
     """
     chosen = load_options(model_name, dataset_name, config_path, given)
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    with Console(stderr=True).status("loading"):
+    console = output()
+    with console.status("loading"):
         from mase_hw.training.run import run_training, training_task  # loads torch
 
         task = training_task(chosen.config)
-    for note in task.notes:
-        console.print(f"note: {note}")
+    console.notes(task.notes)
     from mase_hw.training.result import TrainingInterruptedError
 
     try:
-        result, tested = run_training(chosen.config, task, resume=resume)
+        result, tested = run_training(chosen.config, task, resume=resume, progress=console.talks)
     except TrainingInterruptedError as stopped:
         _interrupted(stopped.epochs, stopped.last, chosen)
-    for note in result.notes:
-        console.print(f"note: {note}")
-    console.print(f"test split with the best weights: loss {tested.loss:.4f}  accuracy {tested.accuracy:.2%}")
+    console.notes(result.notes)
+    document = {"best": str(result.best), "last": str(result.last), "test": asdict(tested)}
+    epochs = [asdict(epoch) for epoch in result.history]
+    console.document({**document, "epochs": epochs, "notes": [*task.notes, *result.notes]})
+    console.line(f"test split with the best weights: loss {tested.loss:.4f}  accuracy {tested.accuracy:.2%}")
     again = chosen.without_training().command("test", "--load", str(result.best))
-    console.print(f"written: {result.best}   next: {again}")
+    console.final(f"written: {result.best}   next: {again}")
 
 
 def _interrupted(epochs: int, last: Path | None, chosen: Chosen) -> None:

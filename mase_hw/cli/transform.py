@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
+from mase_hw.cli.console import json_option, output
 from mase_hw.cli.options import config_options, load_options
 
 
 @click.command("transform", short_help="Apply a TOML's passes, score the result, save it.")
 @config_options(training=False)
+@json_option
 def command(model_name: str | None, dataset_name: str | None, config_path: Path | None, **given: Any) -> None:
     """Apply the passes of a TOML (fuse_batch_norm, quantize) to its model, print what changed, score both, save.
 
@@ -28,23 +30,25 @@ def command(model_name: str | None, dataset_name: str | None, config_path: Path 
       mase-hw transform --config model.toml --load best.ckpt --project jsc-8bit
     """
     chosen = load_options(model_name, dataset_name, config_path, given)
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    with Console(stderr=True).status("loading"):
+    console = output()
+    with console.status("loading"):
         from mase_hw.training.task import load_task  # loads torch
         from mase_hw.training.transform import not_ready, save_transformed, show_changes, transform
 
         task = load_task(chosen.config, needs_data=False)
-    for note in task.notes:
-        console.print(f"note: {note}")
+    console.notes(task.notes)
     done = transform(chosen.config, task)
-    show_changes(done)
-    for note in done.notes:
-        console.print(f"note: {note}")
+    if console.talks:
+        show_changes(done)
+    console.notes(done.notes)
     for name, score in done.scores.items():
-        console.print(f"{name:<11} loss {score.loss:.4f}  accuracy {score.accuracy:.2%}  on {score.samples} samples")
+        console.line(f"{name:<11} loss {score.loss:.4f}  accuracy {score.accuracy:.2%}  on {score.samples} samples")
     toml = save_transformed(chosen.config, task, done)
     refusal = not_ready(done)
-    console.print(
+    scores = {name: asdict(score) for name, score in done.scores.items()}
+    notes = [*task.notes, *done.notes]
+    console.document({"written": str(toml), "scores": scores, "not_ready": refusal, "notes": notes})
+    console.final(
         f"written: {toml.parent}   "
         + (f"not ready for mase-hw emit: {refusal}" if refusal else f"next: mase-hw emit {toml}")
     )

@@ -6,27 +6,41 @@ from pathlib import Path
 
 import click
 
+from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import read_build
 
 
 @click.command("verify", short_help="Check a build against its certificate.")
 @click.argument("build", type=click.Path(path_type=Path))
-def command(build: Path) -> None:
+@click.option("--config", type=click.Path(path_type=Path), help="The TOML that it is said to be made from.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), help="The checkpoint that it is said to be made from.")
+@json_option
+def command(build: Path, config: Path | None, checkpoint: Path | None) -> None:
     """Check that the folder BUILD holds the very bytes that its certificate was made of, and that all was proved.
 
     Nothing is proved again and torch is not needed. One changed byte of RTL, parameters or manifest ends with exit
-    code 1. BUILD may also be the TOML file of a build in its default place.
+    code 1; so does one of the TOML or the checkpoint, where these are given. BUILD may also be the TOML file of a build
+    in its default place: then that file, and the checkpoint that it names, are compared too.
 
     \b
-    Example:
+    Examples:
       mase-hw verify build/digits
+      mase-hw verify build/digits --config model.toml --checkpoint weights.pt
     """
     if build.suffix == ".toml":
-        build = Path("build") / load_config(build).project
+        loaded_config = load_config(build)
+        config = config or build
+        checkpoint = checkpoint or loaded_config.load_name
+        build = Path("build") / loaded_config.project
+    given = {"config": config, "checkpoint": checkpoint}
     from mase_hw.prove.certificate import verify
+    from mase_hw.simulate.whole import check_whole
 
     loaded = read_build(build)
-    certificate = verify(loaded)
+    check_whole(loaded)
+    certificate = verify(loaded, {what: file for what, file in given.items() if file is not None})
     files, claims = len(certificate["files"]), len(certificate["claims"])
-    click.echo(f"{build}: {files} files are those that were proved; {claims} claims, all proved")
+    console = output()
+    console.document({"build": str(build), "files": files, "claims": claims, "proved": True})
+    console.final(f"{build}: {files} files are those that were proved; {claims} claims, all proved")

@@ -16,10 +16,10 @@ from mase_hw.diagnostics import Collector, Place
 from mase_hw.numerics import MAX_WIDTH
 
 Implementation = Literal["auto", "unrolled", "serial", "folded"]
-Interface = Literal["stream"]
+Interface = Literal["stream", "axis"]
 
 IMPLEMENTATIONS: tuple[Implementation, ...] = ("auto", "unrolled", "serial", "folded")
-INTERFACES: tuple[Interface, ...] = ("stream",)
+INTERFACES: tuple[Interface, ...] = ("stream", "axis")
 MAX_FIFO_DEPTH = 1 << 10  # the FIFO is read within the cycle, so it lives in LUT RAM
 MAX_ADDERS_PER_STAGE = 64
 MAX_OUTPUT_GROUPS = 8  # more would leave a table one bit of the inputs

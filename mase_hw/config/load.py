@@ -11,13 +11,14 @@ from typing import Any, Literal, cast
 
 from mase_hw.config import training
 from mase_hw.config.hardware import HardwareConfig, HardwareTarget, parse_hardware, parse_target
-from mase_hw.config.options import COMMAND_LINE, Option, command_line_project, override
+from mase_hw.config.options import COMMAND_LINE, IN_MEMORY, Option, command_line_project, override
 from mase_hw.config.places import Places
 from mase_hw.config.quantize import QuantizeConfig, parse_quantize
 from mase_hw.config.raw import raw_mapping
 from mase_hw.config.read import read_toml
 from mase_hw.config.table import Table, shown
 from mase_hw.config.training import TrainingConfig, parse_training
+from mase_hw.config.user_code import is_onnx
 from mase_hw.diagnostics import Collector, Place
 
 LoadType = Literal["auto", "pt", "pl", "safetensors", "mz"]
@@ -52,6 +53,7 @@ class Config:
     search: Mapping[str, Any]
     raw: Mapping[str, Any] = field(compare=False, repr=False)
     places: Places = field(compare=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)  # for the user, on what was made of the file
 
     def where(self, *keys: str) -> Place:
         """The line of a key: `where("passes", "quantize", "by")`."""
@@ -65,23 +67,35 @@ class Config:
 
 def load_config(path: Path | None, options: Mapping[str, Option] | None = None) -> Config:
     """Reads and checks the TOML at `path`, its keys overridden by `options`; raises ProblemsError with all that is
-    wrong. Without a TOML the options are everything, and paths are relative to the current folder.
+    wrong. Without a TOML the options are everything, and paths are relative to the current folder. An ONNX file in
+    place of the TOML is one that names this file as its model, and no more.
     """
     given = dict(options or {})
-    values, places = ({}, Places(COMMAND_LINE, "")) if path is None else read_toml(path)
+    if path is None or is_onnx(path):
+        values, places = {} if path is None else {"model": path.name}, Places(path or COMMAND_LINE, "")
+    else:
+        values, places = read_toml(path)
     stem = command_line_project(given) if path is None else path.stem
     values, places = override(values, places, given, absolute=path is not None)
     with Collector() as found:
         return _config(path or COMMAND_LINE, stem, values, places, found)
 
 
+def config_of(values: Mapping[str, Any], options: Mapping[str, Option] | None = None, project: str = "") -> Config:
+    """The same from values in memory, in the shape of a TOML; paths are relative to the current folder."""
+    given, places = override(values, Places(IN_MEMORY, ""), options or {}, absolute=False)
+    with Collector() as found:
+        return _config(IN_MEMORY, project, given, places, found)
+
+
 def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, found: Collector) -> Config:
+    values, notes = _with_file_types(values, path.parent, places, found)
     top = Table(values, (), found, places)
     top.only((*_OWN_KEYS, *training.KEYS, *_TABLES))
     passes = top.table("passes") or Table({}, ("passes",), found, places)
     passes.only(PASSES)
     if "model" not in values:
-        found.add("model is missing", Place(path), 'add model = "a registered name" or "file.py:Class"')
+        found.add("model is missing", Place(path), 'add model = "a registered name", "file.py:Class" or "file.onnx"')
     load_name = top.string("load_name", None)
     project = _project(top, stem)
     config: dict[str, Any] = {
@@ -107,8 +121,26 @@ def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, fo
         search=MappingProxyType(dict(search)),
         raw=MappingProxyType(raw_mapping(values, load_name=load_name, search=search, **config)),
         places=places,
+        notes=notes,
         **config,
     )
+
+
+def _with_file_types(
+    values: Mapping[str, Any], base: Path, places: Places, found: Collector
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """An ONNX file may say the types of its layers itself: they come into [passes.quantize], with notes."""
+    if not is_onnx(values.get("model")):
+        return values, ()
+    from mase_hw.frontends.onnx_file import with_file_types  # needs the configuration's own parts
+
+    told = len(found.problems)
+    values, notes = with_file_types(values, base, places, found)
+    if is_onnx(places.path) and "passes" not in values and len(found.problems) == told:
+        text = "has no Quant nodes, so nothing says the types of its layers"
+        hint = f'write a TOML with model = "{places.path.name}" and [passes.quantize], and give that'
+        found.add(text, Place(places.path), hint)
+    return values, notes
 
 
 def _under(table: Table, key: str) -> Mapping[str, Any]:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.config.places import Places
-from mase_hw.config.user_code import is_user_code
+from mase_hw.config.user_code import is_onnx, is_user_code
 from mase_hw.diagnostics import Place
 
 COMMAND_LINE = Path("command line")  # stands for the TOML where there is none
+IN_MEMORY = Path("config")  # the same, of values that Python code gives
 _SAME = {"cpu": "num_workers", "num_workers": "cpu"}
 
 
@@ -48,7 +49,7 @@ def command_line_project(options: Mapping[str, Option]) -> str:
 
 def _path(key: str, value: Any) -> Any:
     here = Path.cwd()
-    if key in ("load_name", "project_dir"):
+    if key in ("load_name", "project_dir") or (key == "model" and is_onnx(value)):
         return str(here / value)
     if key in ("model", "dataset") and is_user_code(value):
         file, colon, name = value.rpartition(":")

@@ -41,13 +41,18 @@ def parse_quantize(
     found: Collector,
     places: Places | None = None,
     subject: str = "passes.quantize",
+    *,
+    partial: bool = False,
 ) -> QuantizeConfig:
-    """Reads the shape that TOMLs and `quantize_transform_pass` share; without `default`: not quantized."""
-    by, default, entries = parse_entries(mapping, found, places, subject, _spec)
+    """Reads the shape that TOMLs and `quantize_transform_pass` share; without `default`: not quantized.
+
+    `partial`: an entry may leave out the type of data_in, because the model's file says it.
+    """
+    by, default, entries = parse_entries(mapping, found, places, subject, lambda table: _spec(table, partial))
     return QuantizeConfig(by, default or QuantSpec(), entries, subject, places)
 
 
-def _spec(config: Table) -> QuantSpec:
+def _spec(config: Table, partial: bool) -> QuantSpec:
     known = ["name"]
     for argument in ARGUMENTS:
         known += [f"{argument}_width", f"{argument}_frac_width", f"{argument}_signed"]
@@ -56,7 +61,8 @@ def _spec(config: Table) -> QuantSpec:
     rounding = _rounding(config)
     if rounding is None:
         return QuantSpec()
-    if not any(key in config.values for key in ("data_in_width", "data_in_frac_width", "data_in_signed")):
+    given = any(key in config.values for key in ("data_in_width", "data_in_frac_width", "data_in_signed"))
+    if not given and not partial:
         config.problem(
             f"name = {shown(rounding.value)} needs the type of data_in",
             "name",

@@ -20,6 +20,11 @@ def is_user_code(name: str) -> bool:
     return ":" in name or name.endswith(".py")
 
 
+def is_onnx(name: object) -> bool:
+    """Whether a TOML's `model` (or a path) is an ONNX file."""
+    return str(name).endswith(".onnx")
+
+
 def load_object(key: str, name: str, base: Path, where: Place | None = None) -> tuple[Any, Path]:
     """What `key = "file.py:name"` names, and its file. The file is run afresh, under a name nobody else uses."""
     subject = f'{key} = "{name}"'

@@ -18,11 +18,14 @@ from typing import Any
 import numpy as np
 
 from mase_hw import __version__
+from mase_hw.config.hardware import Interface
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.emit.axis import AxisTop, axis_top, render_axis
 from mase_hw.emit.render import render
 from mase_hw.emit.store import load_design, save_design
 from mase_hw.hardware import Design, Stream
 from mase_hw.hardware.cost import Cost
+from mase_hw.numerics import Rounding
 from mase_hw.numerics.rounding import Integers
 
 SCHEMA = 1
@@ -36,6 +39,18 @@ class Samples:
     y: Integers  # [samples, outputs] of the quantized torch model
     labels: Integers
     float_labels: Integers  # what the float model says
+
+
+@dataclass(frozen=True)
+class Reals:
+    """How a sample in real numbers becomes a vector of the input, and how the output's is read.
+
+    Element `k` of a stream is element `order[k]` of the model's flattened tensor; None: the same order.
+    """
+
+    rounding: Rounding = Rounding.HALF_EVEN
+    input_order: tuple[int, ...] | None = None
+    output_order: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +73,29 @@ class Build:
         with np.load(path, allow_pickle=False) as arrays:
             return Samples(**dict(arrays))
 
+    @cached_property
+    def floats(self) -> dict[str, np.ndarray]:
+        """What the float model has for the first samples: at the `input`, and behind each `node.<name>`."""
+        path = self.path / "sim" / "floats.npz"
+        if not path.exists():
+            return {}
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+
+    @cached_property
+    def axis(self) -> AxisTop | None:
+        """The AXI4-Stream top, where the build has one."""
+        return axis_top(self.design) if "axis" in self.manifest else None
+
+    @property
+    def reals(self) -> Reals:
+        """What `emit` noted of it; a build made without says the usual."""
+        noted = self.manifest.get("reals")
+        if noted is None:
+            return Reals()
+        orders = [None if noted[key] is None else tuple(noted[key]) for key in ("input_order", "output_order")]
+        return Reals(Rounding(noted["rounding"]), *orders)
+
     @property
     def rtl(self) -> list[Path]:
         """The SystemVerilog files in compile order."""
@@ -70,22 +108,31 @@ def write_build(
     config: Mapping[str, Any],
     samples: Samples | None,
     sources: Mapping[str, Path] | None = None,
+    interface: Interface = "stream",
+    reals: Reals | None = None,
+    floats: Mapping[str, np.ndarray] | None = None,
 ) -> Build:
     """Writes the whole build, or nothing. An older build at `path` is replaced; anything else there is left alone.
 
     `sources` are the files that it was made from, by what they are; the manifest holds their names and SHA-256.
+    With the interface `axis` the build has one more module, around the design's top. `floats` are the float model's
+    values at the input and behind each node for the first samples, in the streams' order; reports compare with them.
     """
     ours = all((path / name).is_file() for name in ("manifest.json", "rtl/files.f"))  # others have a manifest.json too
     if path.exists() and not ours and (not path.is_dir() or any(path.iterdir())):
         hint = "choose another folder with --out, or delete it"
         raise ProblemsError(Problem(f"{path} exists and is not a build of mase-hw", hint=hint))
     design_values, arrays = save_design(design)
-    texts = {f"rtl/{name}": text for name, text in render(design).items()}
+    axis = axis_top(design) if interface == "axis" else None
+    rtl = render(design) | (render_axis(design) if axis else {})
+    texts = {f"rtl/{name}": text for name, text in rtl.items()}
     contents: dict[str, bytes] = {name: text.encode() for name, text in texts.items()}
     contents["rtl/files.f"] = "".join(f"{name.removeprefix('rtl/')}\n" for name in texts).encode()
     contents["parameters.npz"] = _npz(arrays)
     if samples is not None:
         contents["sim/samples.npz"] = _npz(vars(samples))
+    if floats:
+        contents["sim/floats.npz"] = _npz(floats)
     manifest = {
         "schema": SCHEMA,
         "top": design.name,
@@ -98,6 +145,8 @@ def write_build(
         "parameters": {"path": "parameters.npz", "sha256": _sha256(contents["parameters.npz"])},
         "inputs": [_port(design.input)],
         "outputs": [_port(design.output)],
+        **({"axis": axis.manifest()} if axis else {}),
+        **({"reals": asdict(reals)} if reals else {}),
         "interval": _exact(design.schedule.interval),
         "latency": design.schedule.latency,
         "cost": asdict(design.cost()),
@@ -107,7 +156,7 @@ def write_build(
         "tools": {"mase-hw": __version__, **{name: version(name) for name in ("jinja2", "numpy", "torch")}},
     }
     contents["manifest.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
-    _replace(path, contents)
+    replace_folder(path, contents)
     return read_build(path)
 
 
@@ -128,7 +177,8 @@ def read_build(path: Path) -> Build:
     return Build(path, manifest)
 
 
-def _replace(path: Path, contents: Mapping[str, bytes]) -> None:
+def replace_folder(path: Path, contents: Mapping[str, bytes]) -> None:
+    """Puts a folder with these files in the place of `path`, whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))

@@ -28,7 +28,7 @@ class Part:
 
 def render(design: Design) -> dict[str, str]:
     """File name to text, in compile order: library, components, top."""
-    environment = _environment()
+    environment = rtl_environment()
     library: set[str] = set()
     own: dict[str, str] = {}
     parts = []
@@ -53,10 +53,10 @@ def render_alone(design: Design, single: Design) -> str:
     component = single.components[0]
     instance = component.instance()
     part = Part(component, module_name(design, component), instance.values if instance.library else {})
-    return _top(_environment(), single, [part])
+    return _top(rtl_environment(), single, [part])
 
 
-def _environment() -> Environment:
+def rtl_environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(resources.rtl_templates()),
         undefined=StrictUndefined,

@@ -51,6 +51,12 @@ class MaseGraph:
     def nodes(self) -> list[fx.Node]:
         return list(self.fx_graph.nodes)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the nodes as a table."""
+        from mase_hw.notebook import graph_html
+
+        return graph_html(self)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> MaseGraph:
         """Modules, parameters and metadata are all copied; nothing is shared with the original."""
         new = object.__new__(MaseGraph)

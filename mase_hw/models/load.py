@@ -8,17 +8,20 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from mase_hw.config.user_code import is_user_code, load_object, user_code
+from mase_hw.config.user_code import is_onnx, is_user_code, load_object, user_code
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.models.onnx_net import load_onnx
 from mase_hw.models.registry import get_model
 
 
 def load_model(model: str, base: Path, where: Place | None = None, *, seed: int = 0) -> nn.Module:
-    """A registered name, or "file.py:Class" relative to `base`; `where` is the TOML's line.
+    """A registered name, or "file.py:Class" or "file.onnx" relative to `base`; `where` is the TOML's line.
 
     Whatever a class draws while it is made is drawn from `seed`, and the global generator is left as it was.
     """
+    if is_onnx(model):
+        return load_onnx(base / model, where)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return _user_model(model, base, where) if is_user_code(model) else get_model(model, where=where)
@@ -26,8 +29,11 @@ def load_model(model: str, base: Path, where: Place | None = None, *, seed: int 
 
 def _user_model(model: str, base: Path, where: Place | None) -> nn.Module:
     kind, path = load_object("model", model, base, where)
-    subject = f'model = "{model}"'
-    name = model.rpartition(":")[2]
+    return make_model(kind, path, f'model = "{model}"', model.rpartition(":")[2])
+
+
+def make_model(kind: object, path: Path, subject: str, name: str) -> nn.Module:
+    """A user's class from the file `path`, called without arguments; what hinders that is a Problem."""
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         what = "is no subclass of torch.nn.Module" if isinstance(kind, type) else "is not a class"
         line = _line(kind, path)

@@ -40,6 +40,12 @@ def to_integers(x: npt.ArrayLike, to: Fixed, rounding: Rounding) -> Integers:
     return _drop_fraction(scaled, to, rounding).astype(np.int64)
 
 
+def to_narrow_integers(x: npt.ArrayLike, to: Fixed, rounding: Rounding) -> Integers:
+    """The same in a narrow range: a signed type without its smallest integer, an unsigned one without its largest."""
+    lo, hi = (to.lo + 1, to.hi) if to.signed else (to.lo, to.hi - 1)
+    return np.asarray(np.clip(to_integers(x, to, rounding), lo, hi), np.int64)
+
+
 def requantize(n: Integers, frac_from: int, to: Fixed, rounding: Rounding) -> Integers:
     """The integers `n` (with `frac_from` fractional bits) as integers of `to`. |n| is below 2**53."""
     shift = frac_from - to.frac

@@ -28,7 +28,7 @@ def write_certificate(build: Build, proof: Proof) -> Path:
         "schema": SCHEMA,
         "top": build.manifest["top"],
         "proved": proof.proved,
-        "files": _hashes(build),
+        "files": hashes(build),
         "sources": build.manifest.get("sources", {}),
         "interval": build.manifest["interval"],
         "latency": build.manifest["latency"],
@@ -41,8 +41,11 @@ def write_certificate(build: Build, proof: Proof) -> Path:
     return path
 
 
-def verify(build: Build) -> dict[str, Any]:
-    """The certificate of a build, if it is of this very build; else a Problem for each thing that differs."""
+def verify(build: Build, sources: Mapping[str, Path] | None = None) -> dict[str, Any]:
+    """The certificate of a build, if it is of this very build; else a Problem for each thing that differs.
+
+    `sources` are files that it is said to be made from, by what they are: `config`, `checkpoint`.
+    """
     path = build.path / NAME
     try:
         certificate = json.loads(path.read_text("utf-8"))
@@ -53,7 +56,7 @@ def verify(build: Build) -> dict[str, Any]:
         raise ProblemsError(Problem(f"{build.path} has no {NAME}", hint=hint)) from None
     except (OSError, ValueError) as error:
         raise ProblemsError(Problem(f"{path} cannot be read: {error}", hint=_again(build))) from None
-    problems = list(_differences(build, certificate))
+    problems = [*_differences(build, certificate), *_other_sources(build, certificate, sources or {})]
     if problems:
         raise ProblemsError(*problems)
     return certificate
@@ -64,7 +67,7 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
     if certificate.get("schema") != SCHEMA:
         return [Problem(f"{path} is of another version: this one reads schema {SCHEMA}", hint=_again(build))]
     found = []
-    proved_of, now = certificate.get("files"), _hashes(build)
+    proved_of, now = certificate.get("files"), hashes(build)
     if not isinstance(proved_of, dict):
         return [Problem(f"{path} does not say which files were proved", hint=_again(build))]
     for name in sorted({*proved_of, *now}):
@@ -78,12 +81,34 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
     wanted = {(entry["name"], about) for entry in build.manifest["components"] for about in CLAIMS}
     wanted.add((build.manifest["top"], "wiring"))
     claims = certificate.get("claims")
-    listed = [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
-    proved = {(c.get("component"), c.get("about")) for c in listed if c.get("status") == "proved"}
+    listed = [claim for claim in claims if _is_claim(claim)] if isinstance(claims, list) else []
+    proved = {(c["component"], c["about"]) for c in listed if c.get("status") == "proved"}
     for component, about in sorted(wanted - proved):
-        claim = next((c for c in listed if (c.get("component"), c.get("about")) == (component, about)), {})
+        claim = next((c for c in listed if (c["component"], c["about"]) == (component, about)), {})
         why = claim.get("detail") or "the certificate does not speak of it"
         found.append(Problem(f"not proved: {about} of {component}: {why}"))
+    return found
+
+
+def _is_claim(value: object) -> bool:
+    """A table that says of which component it speaks, and about what."""
+    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("component", "about"))
+
+
+def _other_sources(build: Build, certificate: Mapping[str, Any], sources: Mapping[str, Path]) -> list[Problem]:
+    """Files that are not those that the proved build was made from."""
+    said, found = certificate.get("sources"), []
+    for what, file in sources.items():
+        known = said.get(what) if isinstance(said, dict) else None
+        if not isinstance(known, dict):
+            found.append(Problem(f"the certificate does not say which {what} the build was made from"))
+        elif not file.is_file():
+            found.append(Problem(f"{file} is missing: the {what} that the build was made from"))
+        elif hashlib.sha256(file.read_bytes()).hexdigest() != known.get("sha256"):
+            text = f"{file} is not the {what} that the proved build was made from"
+            found.append(Problem(text, Place(file, 1), hint="emit and prove again, or give the file as it was"))
+    if isinstance(said, dict) and said != build.manifest.get("sources", {}):
+        found.append(Problem(f"{NAME} names other sources than the manifest", hint=_again(build)))
     return found
 
 
@@ -91,7 +116,7 @@ def _again(build: Build) -> str:
     return f"prove it again: mase-hw prove {build.path}"
 
 
-def _hashes(build: Build) -> dict[str, str]:
+def hashes(build: Build) -> dict[str, str]:
     """SHA-256 of every file that the proof read: the RTL in its folder, listed or not, and the parameters."""
     names = {path.relative_to(build.path).as_posix() for path in (build.path / "rtl").rglob("*") if path.is_file()}
     names |= {"parameters.npz", "manifest.json"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mase_hw.numerics.rounding import Integers
+
 Status = Literal["proved", "refuted", "open"]
 
 
@@ -20,8 +22,11 @@ class Claim:
 
 
 class NotProvedError(Exception):
-    """Why a claim could not be proved; `refuted` where it is false rather than undecided."""
+    """Why a claim could not be proved; `refuted` where it is false rather than undecided.
 
-    def __init__(self, text: str, *, refuted: bool = False) -> None:
+    `suspect` is an input vector that may show that it is false.
+    """
+
+    def __init__(self, text: str, *, refuted: bool = False, suspect: Integers | None = None) -> None:
         super().__init__(text)
-        self.refuted = refuted
+        self.refuted, self.suspect = refuted, suspect

@@ -1,56 +1,123 @@
-"""A FIFO neither overflows nor underflows, and holds what it offers: gone through state by state.
+"""A FIFO of any depth: neither overflows nor underflows, and gives what it took, in order.
 
-The states are those with `write = read + count` and `count <= depth`, where reset starts. From each of them, with every
-valid and ready, the next state is one of them again; so these are all that are ever met.
+The argument, for `count` beats of which the oldest is at `read` and the next goes to `write`:
+
+1. `valid` is `count > 0` and `ready` is `count < depth`; so a beat leaves only if there is one, and comes only if there
+   is room. `count` goes up by the beats that come and down by those that leave: it stays within `0..depth`.
+2. `read` moves to the next place, round after the last, when a beat leaves, and `write` when one comes. All three start
+   from 0. So `write` is `read + count`, round, at any time.
+3. The memory is written at `write`, with the input, when a beat comes, and read at `read`. A beat comes only while
+   `count < depth`, and then `write` is none of the places of the `count` beats that wait.
+
+Each number in 1 and 2 depends on itself and on whether a beat comes or leaves, nothing else, which the netlist shows;
+so each is gone through by itself, for all its values, and the cost grows with the depth alone. 3 is wiring.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping, Sequence
 
 from mase_hw.hardware.plumbing import Fifo
+from mase_hw.prove.cells import function, operands
 from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.machine import Machine
-from mase_hw.prove.netlist import Netlist
-from mase_hw.prove.words import UNKNOWN, Words
-
-MAX_DEPTH = 64
+from mase_hw.prove.netlist import Cell, Net, Netlist
 
 
-def prove_fifo(component: Fifo, netlist: Netlist) -> str:
-    """How it was proved; raises where it was not."""
-    depth = component.depth
-    if depth > MAX_DEPTH:
-        raise NotProvedError(f"a FIFO of {depth} beats has too many states to go through (up to {MAX_DEPTH})")
-    machine = Machine(netlist, Words(np.zeros(1, np.int64), np.ones(1, np.int64)))
-    machine.set("clk", [0])
-    machine.set("rst", [0])
-    machine.set("data_in_0", [UNKNOWN] * component.input.width)
-    for read in range(depth):
-        for count in range(depth + 1):
-            for inputs in range(4):
-                _step(machine, depth, read, count, inputs & 1, inputs >> 1)
-    return f"all {depth * (depth + 1)} states of its counters, with every valid and ready"
+def prove_counters(component: Fifo, netlist: Netlist) -> str:
+    """Steps 1 and 2."""
+    logic, depth, ports = Logic(netlist), component.depth, netlist.ports
+    names = {name: _named(netlist, name) for name in ("count_q", "read_q", "write_q", "in_fire", "out_fire")}
+    comes, leaves = names["in_fire"], names["out_fire"]
+    for count in range(depth + 1):
+        for come in range(2):
+            for leave in range(2):
+                given = _given((names["count_q"], count), (ports["data_in_0_valid"], come), (ports["rst"], 0))
+                given |= _given((ports["data_out_0_ready"], leave))
+                moved = logic.number(comes, given), logic.number(leaves, given)
+                _equal(logic.number(ports["data_out_0_valid"], given), int(count > 0), f"valid with {count} beats")
+                _equal(logic.number(ports["data_in_0_ready"], given), int(count < depth), f"ready with {count} beats")
+                _equal(moved[0], come * (count < depth), f"whether a beat comes, with {count} beats")
+                _equal(moved[1], leave * (count > 0), f"whether a beat leaves, with {count} beats")
+                after = logic.number(logic.next_of(names["count_q"]), given)
+                _equal(after, count + moved[0] - moved[1], f"the count after {count} beats")
+    for name, moves in (("read_q", leaves), ("write_q", comes)):
+        for place in range(depth):
+            for move in range(2):
+                given = _given((names[name], place), (moves, move), (ports["rst"], 0))
+                after = logic.number(logic.next_of(names[name]), given)
+                _equal(after, (place + move) % depth, f"{name} after place {place}")
+    for name in ("count_q", "read_q", "write_q"):
+        _equal(logic.number(logic.next_of(names[name]), _given((ports["rst"], 1))), 0, f"{name} after reset")
+    return f"an invariant of its counters, each gone through by itself for all values up to {depth}; no deadlock"
 
 
-def _step(machine: Machine, depth: int, read: int, count: int, valid: int, ready: int) -> None:
-    names = machine.netlist.names
-    state = {"read_q": read, "write_q": (read + count) % depth, "count_q": count}
-    for name, number in state.items():
-        machine.values.update({net: (number >> k) & 1 for k, net in enumerate(names[name])})
-    machine.set("data_in_0_valid", [valid])
-    machine.set("data_out_0_ready", [ready])
-    machine.settle()
-    offers, takes = machine.get("data_out_0_valid") == [1], machine.get("data_in_0_ready") == [1]
-    where = f"reading at {read} with {count} of {depth} beats"
-    if offers != (count > 0) or takes != (count < depth):
-        raise NotProvedError(f"valid or ready is wrong {where}", refuted=True)
-    machine.tick()
-    gone, come = int(offers and ready), int(takes and valid)
-    wanted = {"read_q": (read + gone) % depth, "write_q": (read + count + come) % depth, "count_q": count + come - gone}
-    for name, number in wanted.items():
-        if machine.number(names[name]) != number:
-            raise NotProvedError(f"{name} goes wrong {where}", refuted=True)
-    # The beat at `read` waits: only the place at `write` is written, which is another one while a beat waits.
-    if come and (read + count) % depth == read and count:
-        raise NotProvedError(f"the beat that waits is overwritten {where}", refuted=True)
+def prove_memory(component: Fifo, netlist: Netlist) -> str:
+    """Step 3."""
+    logic, ports = Logic(netlist), netlist.ports
+    memories = [cell for cell in netlist.cells if cell.type == "$mem_v2"]
+    if len(memories) != 1:
+        raise NotProvedError(f"{len(memories)} memories where one is expected")
+    memory = memories[0]
+    sizes = {"SIZE": component.depth, "WIDTH": component.input.width, "OFFSET": 0, "RD_PORTS": 1, "WR_PORTS": 1}
+    for name, wanted in {**sizes, "RD_CLK_ENABLE": 0, "WR_CLK_ENABLE": 1}.items():
+        _equal(memory.parameters[name], wanted, f"{name} of the memory")
+    joined = {"RD_ADDR": _named(netlist, "read_q"), "WR_ADDR": _named(netlist, "write_q")}
+    for port, nets in {**joined, "RD_DATA": ports["data_out_0"], "WR_DATA": ports["data_in_0"]}.items():
+        if memory.ports[port] != nets:
+            raise NotProvedError(f"{port} of the memory is joined to something else", refuted=True)
+    for comes in range(2):
+        enables = logic.number(memory.ports["WR_EN"], _given((_named(netlist, "in_fire"), comes)))
+        _equal(enables, comes * ((1 << component.input.width) - 1), "whether the memory is written")
+    return "its memory is written at one counter and read at the other, by the invariant of the counters"
+
+
+class Logic:
+    """Evaluates single nets from others that are given; it takes only the branch that a multiplexer selects."""
+
+    def __init__(self, netlist: Netlist) -> None:
+        self.driver = {net: (cell, k) for cell in netlist.cells for k, net in enumerate(cell.ports.get("Y", ()))}
+        flops = [cell for cell in netlist.cells if cell.type == "$dff"]
+        self.after = {q: d for cell in flops for d, q in zip(cell.ports["D"], cell.ports["Q"], strict=True)}
+        self.functions = {cell.name: function(cell) for cell, k in self.driver.values() if k == 0}
+
+    def next_of(self, nets: Sequence[Net]) -> list[Net]:
+        return [self.after[net] for net in nets]
+
+    def number(self, nets: Sequence[Net], given: Mapping[Net, int]) -> int:
+        """Raises where the nets depend on anything that is not given."""
+        done: dict[str, int] = {}
+        return sum(self._bit(net, given, done) << k for k, net in enumerate(nets))
+
+    def _bit(self, net: Net, given: Mapping[Net, int], done: dict[str, int]) -> int:
+        if net in ("0", "1"):
+            return int(net)
+        if net in given:
+            return given[net]
+        if net not in self.driver:
+            raise NotProvedError("a counter depends on something else than itself and its moves")
+        cell, k = self.driver[net]
+        if cell.type == "$mux":
+            taken = "B" if self._bit(cell.ports["S"][0], given, done) else "A"
+            return self._bit(cell.ports[taken][k], given, done)
+        if cell.name not in done:
+            done[cell.name] = self._cell(cell, given, done)
+        return (done[cell.name] >> k) & 1
+
+    def _cell(self, cell: Cell, given: Mapping[Net, int], done: dict[str, int]) -> int:
+        read = (sum(self._bit(net, given, done) << k for k, net in enumerate(cell.ports[p])) for p in operands(cell))
+        return self.functions[cell.name](*read)
+
+
+def _named(netlist: Netlist, name: str) -> tuple[Net, ...]:
+    if name not in netlist.names:
+        raise NotProvedError(f"there is no {name}")
+    return netlist.names[name]
+
+
+def _given(*numbers: tuple[Sequence[Net], int]) -> dict[Net, int]:
+    return {net: (number >> k) & 1 for nets, number in numbers for k, net in enumerate(nets)}
+
+
+def _equal(found: int, wanted: int, what: str) -> None:
+    if found != wanted:
+        raise NotProvedError(f"{what} is {found}, not {wanted}", refuted=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from graphlib import TopologicalSorter
 from operator import is_
 
+from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell, Net, Netlist
 from mase_hw.prove.symbolic import Symbolic, Values
 from mase_hw.prove.words import UNKNOWN, Bit, Value, Words
@@ -21,14 +22,17 @@ class Machine:
         self.symbolic = Symbolic(words)
         self.values: dict[Net, Value] = {"0": 0, "1": 1, "x": UNKNOWN}
         self.registers = [cell for cell in netlist.cells if cell.type == "$dff"]
-        self.memories = [_Memory(cell) for cell in netlist.cells if cell.type == "$mem_v2"]
+        self.memories = [Memory(cell) for cell in netlist.cells if cell.type == "$mem_v2"]
         self.order = order(netlist, self.memories)
         self._seen: dict[str, Values] = {}  # what each cell read last: the very same gives the same again
         for register in self.registers:
             self.values.update(dict.fromkeys(register.ports["Q"], UNKNOWN))
 
     def set(self, port: str, values: Values) -> None:
-        self.values.update(zip(self.netlist.ports[port], values, strict=True))
+        nets = self.netlist.ports[port]
+        if len(nets) != len(values):
+            raise NotProvedError(f"{port} has {len(nets)} bits, not {len(values)}", refuted=True)
+        self.values.update(zip(nets, values, strict=True))
 
     def get(self, port: str) -> Values:
         return [self.values[net] for net in self.netlist.ports[port]]
@@ -57,7 +61,7 @@ class Machine:
         """The values of a register's nets; where they are bits of one word, as bits of that word."""
         values = [self.values[net] for net in nets]
         if len({id(bit.word) for bit in values if isinstance(bit, Bit)}) > 1 and UNKNOWN not in values:
-            found = self.symbolic.words.read(values)
+            found = self.symbolic.reader.read(values)
             if found is not None and not found.shift:
                 return [self.symbolic.words.bit(found.word, k) for k in range(len(values))]
         return values
@@ -70,7 +74,7 @@ class Machine:
         return sum(bit << k for k, bit in enumerate(bits) if isinstance(bit, int))
 
 
-class _Memory:
+class Memory:
     """A `$mem_v2` whose reads are combinational and whose writes happen at the clock edge."""
 
     def __init__(self, cell: Cell) -> None:
@@ -118,9 +122,9 @@ class _Memory:
                     self.words[row][bit] = value if sure else UNKNOWN
 
 
-def order(netlist: Netlist, memories: Sequence[_Memory] = ()) -> list[Cell | tuple[_Memory, int]]:
+def order(netlist: Netlist, memories: Sequence[Memory] = ()) -> list[Cell | tuple[Memory, int]]:
     """Combinational cells and memory reads, each after what it reads."""
-    items: dict[str, Cell | tuple[_Memory, int]] = {}
+    items: dict[str, Cell | tuple[Memory, int]] = {}
     drives: dict[Net, str] = {}
     reads: dict[str, tuple[Net, ...]] = {}
     for cell in netlist.cells:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.simulate.process import _uninterrupted as uninterrupted
 
 Net = int | str  # the number of a net, or the constant "0", "1" or "x"
 
@@ -58,19 +63,22 @@ class Netlist:
     names: dict[str, tuple[Net, ...]] = field(default_factory=dict)  # of its own signals
 
 
-def elaborate(files: Sequence[Path], top: str, components: Sequence[str]) -> dict[str, Netlist]:
+def elaborate(
+    files: Sequence[Path], top: str, components: Sequence[str], timeout: float | None = None
+) -> dict[str, Netlist]:
     """The netlist of the top and of each component's instance `u_<component>`, by the component's name; top: ""."""
+    if importlib.util.find_spec("pyosys") is None:
+        text = f"pyosys: not installed for {sys.executable}"
+        raise ProblemsError(Problem(text, hint="pip install 'mase-hw[prove]'"))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "netlist.json"
         names = [f"*${top}.u_{name}" for name in components]
         # By name, from their folder: Yosys splits a command at spaces, which the folder's path may have.
-        here = files[0].parent
         command = [sys.executable, "-c", _SCRIPT, top, str(out), *(file.name for file in files), "--", *names]
-        done = subprocess.run(command, cwd=here, capture_output=True, text=True)
-        if done.returncode or not out.exists():
-            last = (done.stdout + done.stderr).strip().splitlines()[-3:]
-            hint = "is the extra installed? pip install 'mase-hw[prove]'" if "pyosys" in done.stderr else None
-            raise ProblemsError(Problem(f"Yosys cannot read the RTL of {top}: {' / '.join(last)}", hint=hint))
+        code, said = _run(command, files[0].parent, timeout)
+        if code or not out.exists():
+            last = " / ".join(said.strip().splitlines()[-3:])
+            raise ProblemsError(Problem(f"Yosys cannot read the RTL of {top}: {last}"))
         modules = json.loads(out.read_text("utf-8"))["modules"]
     found = {}
     for name, module in modules.items():
@@ -78,6 +86,32 @@ def elaborate(files: Sequence[Path], top: str, components: Sequence[str]) -> dic
     missing = [component for component in components if component not in found]
     assert not missing, f"the netlist has no instance of {', '.join(missing)}"
     return found
+
+
+def _run(command: Sequence[str], folder: Path, timeout: float | None) -> tuple[int, str]:
+    """Exit code and output of a child that never outlives us: not after the time limit, nor after Ctrl-C."""
+    with tempfile.TemporaryFile() as log:
+        with uninterrupted():  # or a child that has just started would be lost
+            child = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            text = f"Yosys did not read the RTL within {timeout:g} seconds, and was ended"
+            raise ProblemsError(Problem(text, hint="give it more with --timeout, or leave that out")) from None
+        finally:
+            if child.poll() is None:
+                with contextlib.suppress(ProcessLookupError):  # it may end by itself just now
+                    os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        log.seek(0)
+        return child.returncode, log.read().decode("utf-8", errors="replace")
 
 
 def component_of(module: str, top: str) -> str:

@@ -8,37 +8,45 @@ from mase_hw.hardware import Component
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.result import Finish
 from mase_hw.prove.claims import NotProvedError
+from mase_hw.prove.ranges import BitRanges
+from mase_hw.prove.sums import Sums
 from mase_hw.prove.words import MAX_TABLE, UNKNOWN, Bit, Table, Value, Word, Words
+
+MAX_SUMS = 1 << 28  # bytes for finding out which sums are met
 
 
 class Reference:
-    """The rows of a component over the variables of several vectors."""
+    """The rows of a component over the variables of one vector."""
 
-    def __init__(self, component: Component, vectors: int) -> None:
-        self.component, self.vectors = component, vectors
+    def __init__(self, component: Component) -> None:
+        self.component = component
         self.step: Finish | None = getattr(component, "step", None)
         x = component.input
         lo, hi = x.bounds
         self.factors, self.constants = _rows(component)
+        self.rows = self.factors  # of whole numbers
         self.serial = component.kind == "linear_serial"  # takes numbers apart: every bit is a variable
         if self.serial:
-            count = vectors * x.features * x.fixed.width
-            self.words = Words(np.zeros(count, np.int64), np.ones(count, np.int64), single_bits=True)
+            count = x.features * x.fixed.width
+            ranges = [(int(lo), int(hi)) for lo, hi in zip(x.lo, x.hi, strict=True)]
+            used = [int(np.count_nonzero(_places(*ends, x.fixed.width))) for ends in ranges]
+            joint = BitRanges(ranges, used, x.fixed.width)
+            self.words = Words(np.zeros(count, np.int64), np.ones(count, np.int64), joint)
             places = np.stack([_places(*ends, x.fixed.width) for ends in zip(x.lo, x.hi, strict=True)])
             self.factors = (self.factors[:, :, None] * places).reshape(len(self.factors), -1)
         else:
-            self.words = Words(np.tile(lo, vectors), np.tile(hi, vectors))
+            self.words = Words(lo, hi)
         self.variables = [self.words.variable(i) for i in range(len(self.words.lo))]
 
-    def input_bits(self, vector: int, beat: int) -> list[Value]:
-        """A beat of an input vector, as bits of its variables."""
+    def input_bits(self, beat: int) -> list[Value]:
+        """A beat of the input vector, as bits of its variables."""
         x = self.component.input
-        first = vector * x.features + beat * x.lanes
+        first = beat * x.lanes
         if self.serial:
             width = x.fixed.width
             found = []
             for i in range(first, first + x.lanes):
-                lo, hi = x.lo[i % x.features], x.hi[i % x.features]
+                lo, hi = x.lo[i], x.hi[i]
                 own = [self.words.bit(word, 0) for word in self.variables[i * width : (i + 1) * width]]
                 used = np.count_nonzero(_places(lo, hi, width))
                 found += own[:used] + [own[used - 1] if lo < 0 else 0] * (width - used)
@@ -46,19 +54,14 @@ class Reference:
         variables = self.variables[first : first + x.lanes]
         return [self.words.bit(word, k) for word in variables for k in range(x.fixed.width)]
 
-    def exact(self, vector: int, element: int) -> Word:
-        count = self.factors.shape[1]
-        factors = np.zeros(count * self.vectors, np.int64)
-        factors[vector * count : (vector + 1) * count] = self.factors[element]
-        return self.words.word(factors, int(self.constants[element]))
-
-    def check_beat(self, vector: int, beat: int, bits: list[Value]) -> None:
+    def check_beat(self, beat: int, bits: list[Value]) -> None:
         """Raises where a beat of the output is not what it has to be."""
         y = self.component.output
         for lane in range(y.lanes):
             element = beat * y.lanes + lane
             part = bits[lane * y.fixed.width : (lane + 1) * y.fixed.width]
-            self._check(element, self.exact(vector, element), part)
+            exact = self.words.word(self.factors[element], int(self.constants[element]))
+            self._check(element, exact, part)
 
     def _check(self, element: int, exact: Word, bits: list[Value]) -> None:
         y = f"{self.component.output.name}[{element}]"
@@ -67,13 +70,13 @@ class Reference:
         if self.step is None or not self.step.changes:
             for k, bit in enumerate(bits):
                 if self.words.bit(exact, k) != bit:
-                    raise NotProvedError(f"{y}: bit {k} is not bit {k} of {exact}", refuted=isinstance(bit, Bit | int))
+                    raise NotProvedError(f"{y}: bit {k} is not bit {k} of {exact}")
             return
         base = next((bit.word for bit in bits if isinstance(bit, Table)), None)
         base = base or (self.words.upright(exact) if exact.factors.any() else exact)
         if base.hi - base.lo >= MAX_TABLE:
             raise NotProvedError(f"{y}: its sum has {base.hi - base.lo + 1:,} values, too many to go through")
-        values = _values(exact, base, y, sure=not self.serial)
+        values = _values(exact, base, y)
         step = int(np.gcd.reduce(base.factors)) or 1  # the sum meets only every step-th number
         met = (np.arange(base.lo, base.hi + 1) - base.constant) % step == 0
         wanted = self.step.execute(values)
@@ -83,9 +86,17 @@ class Reference:
             if column is None:
                 raise NotProvedError(f"{y}: bit {k} is not a function of the sum {exact}")
             if (wrong := (column != right) & met).any():
-                at = int(np.flatnonzero(wrong)[0])
-                text = f"{y}: bit {k} is wrong where the exact sum is {int(values[at])}"
-                raise NotProvedError(text, refuted=not self.serial)
+                self._check_sums(element, f"{y}: bit {k}", values[wrong])
+
+    def _check_sums(self, element: int, name: str, wrong: Integers) -> None:
+        """Raises where some input gives one of these exact sums."""
+        lo, hi = self.component.input.bounds
+        sums = Sums(self.rows[element], int(self.constants[element]), lo, hi)
+        if sums.size > MAX_SUMS:
+            raise NotProvedError(f"{name} is wrong where the exact sum is {int(wrong[0])}, if any input gives that")
+        if (vector := sums.any_of(wrong)) is not None:
+            total = int(self.rows[element] @ vector + self.constants[element])
+            raise NotProvedError(f"{name} is wrong where the exact sum is {total}", suspect=vector)
 
     def _column(self, bit: Value, base: Word) -> np.ndarray | None:
         if isinstance(bit, int):
@@ -97,7 +108,7 @@ class Reference:
         return bit.values if same else None
 
 
-def _values(exact: Word, base: Word, name: str, *, sure: bool) -> Integers:
+def _values(exact: Word, base: Word, name: str) -> Integers:
     """The exact sum for each value of the word that the hardware looks at: a multiple of it, and a constant."""
     numbers = np.arange(base.lo, base.hi + 1)
     nonzero = np.flatnonzero(exact.factors)
@@ -105,7 +116,7 @@ def _values(exact: Word, base: Word, name: str, *, sure: bool) -> Integers:
         return np.full(len(numbers), exact.constant)
     ratio, rest = divmod(int(exact.factors[nonzero[0]]), int(base.factors[nonzero[0]]) or 1)
     if rest or not np.array_equal(exact.factors, base.factors * ratio):
-        raise NotProvedError(f"{name}: the hardware sums {base}, not {exact}", refuted=sure)
+        raise NotProvedError(f"{name}: the hardware sums {base}, not {exact}")
     return np.asarray(numbers * ratio + (exact.constant - base.constant * ratio))
 
 

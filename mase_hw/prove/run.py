@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mase_hw.emit import Build
-from mase_hw.hardware import Component, Design, Pipe
+from mase_hw.hardware import Component, Design
 from mase_hw.prove.claims import Claim, NotProvedError
-from mase_hw.prove.handshake import prove_handshake
+from mase_hw.prove.handshake import Explored, is_chain, prove_handshake
 from mase_hw.prove.netlist import Netlist, elaborate
+from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.timing import prove_timing
-from mase_hw.prove.values import prove_values
+from mase_hw.prove.values import prove_values, unit
 from mase_hw.prove.widths import prove_widths
 from mase_hw.prove.wiring import prove_wiring
 
@@ -27,38 +28,55 @@ class Proof:
         return all(claim.status == "proved" for claim in self.claims)
 
 
-def prove(build: Build, progress: Callable[[str], None] = lambda text: None) -> Proof:
-    """Reads the RTL back and proves what can be proved; what cannot is listed as such."""
+def prove(
+    build: Build,
+    progress: Callable[[str], None] = lambda text: None,
+    finished: Callable[[Component], None] = lambda component: None,
+    timeout: float | None = None,
+) -> Proof:
+    """Reads the RTL back and proves what can be proved; what cannot is listed as such. `timeout`: Yosys' seconds."""
     progress("Yosys reads the RTL")
     design = build.design
-    return prove_design(design, elaborate(build.rtl, design.name, [c.name for c in design.components]), progress)
+    netlists = elaborate(build.rtl, design.name, [c.name for c in design.components], timeout)
+    return prove_design(design, netlists, progress, finished)
 
 
 def prove_design(
-    design: Design, netlists: dict[str, Netlist], progress: Callable[[str], None] = lambda text: None
+    design: Design,
+    netlists: dict[str, Netlist],
+    progress: Callable[[str], None] = lambda text: None,
+    finished: Callable[[Component], None] = lambda component: None,
 ) -> Proof:
     claims = [_claim(design.name, "wiring", lambda: prove_wiring(design, netlists[""]))]
     for component in design.components:
         progress(f"{component.name}: {component.kind}")
         claims += _component(component, netlists[component.name])
+        finished(component)
     return Proof(tuple(claims))
 
 
 def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
     name = component.name
-    shared = not isinstance(component, Pipe) or component.interval > 1  # its adders serve several beats
-    yield _claim(name, "timing", lambda: prove_timing(netlist))
-    yield _claim(name, "handshake", lambda: prove_handshake(component, netlist))
-    machines = []
+    shared = not is_chain(component)  # its adders serve several beats
+    looked_at = unit(component)
+    explored: list[Explored | None] = []
+    evaluated: list[Symbolic] = []
 
-    def values() -> str:
-        method, machine = prove_values(component, netlist)
-        machines.append(machine)
+    def handshake() -> str:
+        method, found = prove_handshake(looked_at, netlist)
+        explored.append(found)
         return method
 
+    def values() -> str:
+        method, symbolic = prove_values(looked_at, netlist, explored[0] if explored else None)
+        evaluated.append(symbolic)
+        return method
+
+    yield _claim(name, "timing", lambda: prove_timing(netlist))
+    yield _claim(name, "handshake", handshake)
     yield _claim(name, "values", values)
-    if machines:
-        yield _claim(name, "widths", lambda: prove_widths(machines[0], accumulates=shared))
+    if evaluated:
+        yield _claim(name, "widths", lambda: prove_widths(evaluated[0], netlist, accumulates=shared))
 
 
 def _claim(component: str, about: str, attempt: Callable[[], str]) -> Claim:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from mase_hw.prove.bits import BitLogic
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell
-from mase_hw.prove.words import MAX_TABLE, UNKNOWN, Bit, Number, Table, Unknown, Value, Word, Words
+from mase_hw.prove.reading import Reader
+from mase_hw.prove.words import UNKNOWN, Number, Unknown, Value, Word, Words
 
 Values = list[Value]
 
 
-class Symbolic:
+class Symbolic(BitLogic):
     """Evaluates cells of a word-level netlist."""
 
     def __init__(self, words: Words) -> None:
-        self.words = words
+        super().__init__(words)
+        self.reader = Reader(words)
         self.sums: list[tuple[Cell, Word, int]] = []  # every addition of data: the adder, the exact sum, its bits
 
     def evaluate(self, cell: Cell, inputs: dict[str, Values]) -> Values:
@@ -35,72 +38,6 @@ class Symbolic:
             return self._demux(inputs)
         return [self._to_bit(kind, cell, inputs)] + [0] * (cell.width("Y") - 1)
 
-    # Bits
-
-    def inverted(self, a: Value) -> Value:
-        if isinstance(a, int):
-            return 1 - a
-        if isinstance(a, Bit):
-            return self.words.bit(self.words.inverted(a.word), a.index)
-        return Table(a.word, ~a.values) if isinstance(a, Table) else UNKNOWN
-
-    def both(self, a: Value, b: Value) -> Value:
-        """a AND b"""
-        for one, other in ((a, b), (b, a)):
-            if isinstance(one, int):
-                return other if one else 0
-        if isinstance(a, Unknown) or isinstance(b, Unknown):
-            return UNKNOWN
-        if isinstance(a, Bit) and a == b:
-            return a
-        return self._table(np.logical_and, a, b)
-
-    def either(self, a: Value, b: Value) -> Value:
-        return self.inverted(self.both(self.inverted(a), self.inverted(b)))
-
-    def differ(self, a: Value, b: Value) -> Value:
-        for one, other in ((a, b), (b, a)):
-            if isinstance(one, int):
-                return self.inverted(other) if one else other
-        if isinstance(a, Unknown) or isinstance(b, Unknown):
-            return UNKNOWN
-        if isinstance(a, Bit) and a == b:
-            return 0
-        return self._table(np.logical_xor, a, b)
-
-    def chosen(self, select: Value, zero: Value, one: Value) -> Value:
-        if isinstance(select, int):
-            return one if select else zero
-        if isinstance(zero, int) and isinstance(one, int) and zero == one:
-            return zero
-        if isinstance(zero, Bit) and zero == one:
-            return zero
-        return self.either(self.both(select, one), self.both(self.inverted(select), zero))
-
-    def _table(self, rule: Callable[..., np.ndarray], a: Value, b: Value) -> Value:
-        """A function of two bits of one word, gone through for every value of that word."""
-        bases = [x.word for x in (a, b) if isinstance(x, Table)]
-        bases += [x.word for x in sorted((x for x in (a, b) if isinstance(x, Bit)), key=lambda x: -x.index)]
-        for base in map(self.words.upright, bases):
-            if base.hi - base.lo >= MAX_TABLE:
-                continue
-            columns = [self._column(x, base) for x in (a, b)]
-            if columns[0] is not None and columns[1] is not None:
-                values = rule(*columns)
-                if values.all() or not values.any():
-                    return int(values[0])
-                return Table(base, values)
-        return UNKNOWN
-
-    def _column(self, a: Value, base: Word) -> np.ndarray | None:
-        if isinstance(a, Bit):
-            return self.words.values(a, base)
-        assert isinstance(a, Table)
-        same = np.array_equal(a.word.factors, base.factors) and a.word.constant == base.constant
-        return a.values if same else None
-
-    # Cells
-
     def _extended(self, cell: Cell, port: str, values: Values, width: int) -> Values:
         signed = cell.parameters.get(f"{port}_SIGNED", 0)
         fill: Value = values[-1] if signed and values else 0
@@ -113,7 +50,7 @@ class Symbolic:
         a, b = (self._extended(cell, port, inputs[port], width) for port in ("A", "B"))
         if any(isinstance(bit, Unknown) for bit in (*a, *b)):
             return [UNKNOWN] * width
-        x, y = self._read(a), self._read(b)
+        x, y = self.reader.read_extended(a), self.reader.read_extended(b)
         if cell.type == "$mul":
             return [UNKNOWN] * width if x is None or y is None else self._product(cell, x, y, width)
         more = 0  # what is known of the sum besides the two
@@ -125,7 +62,7 @@ class Symbolic:
                 x, y = self._with_bit(other, bits)
         if x is None or y is None:
             return [UNKNOWN] * width
-        if not self.words.single_bits:
+        if self.words.joint is None:
             x, y = self.words.settled(x), self.words.settled(y)
         return self._added(cell, x, y, more, width)
 
@@ -148,7 +85,7 @@ class Symbolic:
 
     def _with_bit(self, number: Number, bits: Values) -> tuple[Number | None, Number | None]:
         """A number plus its own lowest bit, or the bit below it, which rounds it; plus the rest of `bits`."""
-        rest = self._read(bits[1:])
+        rest = self.reader.read_extended(bits[1:])
         if rest is None or rest.shift or number.lift:
             return None, None
         word, shift = number.word, number.shift
@@ -168,21 +105,6 @@ class Symbolic:
         factor = x.word.constant - ((x.word.constant >> (width - 1)) << width)
         return self._sum(cell, self.words.times(y.word, factor), 0, width)
 
-    def _read(self, bits: Values) -> Number | None:
-        """What the bits are modulo 2**width: copies of a sign at the top are taken for what they extend."""
-        found = self.words.read(bits)
-        if found is not None:
-            return found
-        top, end = bits[-1], len(bits)
-        if not isinstance(top, Bit):
-            return None
-        while end > 1 and bits[end - 2] == top:
-            end -= 1
-        for word, start in self.words.candidates(bits[:end]):
-            if all(self.words.bit(word, start + k) == bit for k, bit in enumerate(bits)):
-                return Number(word, start)
-        return None
-
     def _sum(self, cell: Cell, total: Word, shift: int, width: int) -> Values:
         if total.lo < total.hi:
             self.sums.append((cell, total, shift + width))
@@ -195,6 +117,8 @@ class Symbolic:
         if kind == "$mux":
             return [self.chosen(select[0], zero, one) for zero, one in zip(a, b, strict=True)]
         width = cell.width("Y")
+        if kind == "$bmux" and any(bit is UNKNOWN for bit in select):
+            return [UNKNOWN] * width
         if kind == "$bmux" and (found := self._looked_up(a, select, width)) is not None:
             return found
         if kind == "$bmux":
@@ -214,16 +138,22 @@ class Symbolic:
     def _looked_up(self, table: Values, select: Values, width: int) -> Values | None:
         """A table of numbers that is a sum of its select bits times constants: gone through for all of these."""
         free = [(i, bit) for i, bit in enumerate(select) if not isinstance(bit, int)]
-        ones = [self.words.lone(bit) for _, bit in free]
-        if not self.words.single_bits or not free or any(one is None for one in ones):
+        ones = [self.reader.lone(bit) for _, bit in free]
+        if self.words.joint is None or not free or any(one is None for one in ones):
             return None
         fixed = sum(bit << i for i, bit in enumerate(select) if isinstance(bit, int))
+        place = {bit: (n, 0) for n, (_, bit) in enumerate(free)} | {
+            self.inverted(bit): (n, 1) for n, (_, bit) in enumerate(free)
+        }
+        if any(not isinstance(bit, int) and bit not in place for bit in table):
+            return None
+        cells = [bit if isinstance(bit, int) else place[bit] for bit in table]
         numbers = []
         for chosen in range(1 << len(free)):
-            known: dict[Value, Value] = {bit: (chosen >> n) & 1 for n, (_, bit) in enumerate(free)}
             row = fixed + sum(((chosen >> n) & 1) << i for n, (i, _) in enumerate(free))
-            bits = [bit if isinstance(bit, int) else known.get(bit, bit) for bit in table[row * width :][:width]]
-            numbers.append(_number(bits))
+            bits = cells[row * width : (row + 1) * width]
+            known = [bit if isinstance(bit, int) else ((chosen >> bit[0]) & 1) ^ bit[1] for bit in bits]
+            numbers.append(_number(known))
         if any(number is None for number in numbers):
             return None
         values = [number for number in numbers if number is not None]
@@ -279,17 +209,17 @@ class Symbolic:
     def _to_bit(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Value:
         a = inputs["A"]
         if kind in ("$reduce_or", "$reduce_bool", "$logic_not", "$reduce_and", "$reduce_xor", "$reduce_xnor"):
-            found = self._reduced(kind, a)
+            found = self.reduced(kind, a)
             return self.inverted(found) if kind in ("$logic_not", "$reduce_xnor") else found
         b = inputs.get("B", [])
         if kind in ("$logic_and", "$logic_or"):
-            sides = [self._reduced("$reduce_or", side) for side in (a, b)]
+            sides = [self.reduced("$reduce_or", side) for side in (a, b)]
             return self.both(*sides) if kind == "$logic_and" else self.either(*sides)
         width = max(len(a), len(b))
         signed = cell.parameters.get("A_SIGNED", 0) and cell.parameters.get("B_SIGNED", 0)
         a, b = (self._extended(cell, port, bits, width) for port, bits in (("A", a), ("B", b)))
         if kind in ("$eq", "$ne", "$eqx", "$nex"):
-            different = self._reduced("$reduce_or", [self.differ(x, y) for x, y in zip(a, b, strict=True)])
+            different = self.reduced("$reduce_or", [self.differ(x, y) for x, y in zip(a, b, strict=True)])
             return different if kind in ("$ne", "$nex") else self.inverted(different)
         if kind in ("$lt", "$le", "$gt", "$ge"):
             left, right = _number(a), _number(b)
@@ -299,14 +229,6 @@ class Symbolic:
                 left, right = (n - ((n >> (width - 1)) << width) for n in (left, right))
             return int({"$lt": left < right, "$le": left <= right, "$gt": left > right, "$ge": left >= right}[kind])
         raise NotProvedError(f"a cell of kind {kind} is not understood ({cell.source})")
-
-    def _reduced(self, kind: str, bits: Sequence[Value]) -> Value:
-        rules = {"$reduce_and": self.both, "$reduce_xor": self.differ, "$reduce_xnor": self.differ}
-        rule = rules.get(kind, self.either)
-        result: Value = 1 if kind == "$reduce_and" else 0
-        for bit in bits:
-            result = rule(result, bit)
-        return result
 
 
 _BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor")

@@ -1,88 +1,99 @@
 """Values: a component's netlist, run on exact words for every input at once, gives what the integers give.
 
 The control of a component holds no data (see timing.py), so a run with known control and unknown data covers every
-input. Registers and memories start unknown, and so does every input beat that is not valid: a result that depended on
-what came before would be unknown itself. A pipe holds all its registers while `enable` is low, which is checked on its
-netlist, so a stalled run is an unstalled one with pauses. Components with a handshake of their own are run without
-stalls and with several seeded patterns of gaps and back-pressure.
+input.
+
+A pipe that does not count beats is run for one vector, all else unknown: its registers, and every beat before and after
+it. Nothing that its outputs depend on is control, but `enable`; and while that is low, all its registers hold. Both are
+seen on its netlist. So each vector goes through as that one did, whatever its neighbours and the stalls are. All other
+components but FIFOs are looked at in every state that their control can reach (flow.py).
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
+from dataclasses import replace
 
-from mase_hw.hardware import Component, Pipe
-from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.hardware import Component, full_range
+from mase_hw.hardware.plumbing import Fifo, Plumbing
 from mase_hw.prove.claims import NotProvedError
+from mase_hw.prove.fifo import prove_memory
+from mase_hw.prove.flow import Flow
+from mase_hw.prove.handshake import Explored, is_chain
 from mase_hw.prove.machine import Machine
 from mase_hw.prove.netlist import Net, Netlist
 from mase_hw.prove.reference import Reference
-from mase_hw.prove.words import UNKNOWN
-
-PATTERNS = 6  # of gaps and back-pressure
-VECTORS = 3
-ARRAY_PATTERNS = 2  # of components that compute, whose runs are long
-MAX_CYCLES = 200_000
+from mase_hw.prove.symbolic import Symbolic
+from mase_hw.prove.timing import cone_of
+from mase_hw.prove.witness import find_witness
+from mase_hw.prove.words import UNKNOWN, Words
 
 
-def prove_values(component: Component, netlist: Netlist) -> tuple[str, Machine]:
-    """How it was proved, and the machine that ran; raises where it was not."""
-    if isinstance(component, Pipe):
+def prove_values(component: Component, netlist: Netlist, explored: Explored | None) -> tuple[str, Symbolic]:
+    """How it was proved, and what evaluated it; raises where it was not."""
+    try:
+        return _prove(component, netlist, explored)
+    except NotProvedError as error:
+        if error.refuted or (explored is None and not is_chain(component)):
+            raise
+        # equal bits may have two names, so what differs in the words is false only if a run shows it
+        found = find_witness(component, netlist, [] if error.suspect is None else [error.suspect])
+        if found is None:
+            raise
+        raise NotProvedError(f"{error}; {found}", refuted=True) from error
+
+
+def _prove(component: Component, netlist: Netlist, explored: Explored | None) -> tuple[str, Symbolic]:
+    if is_chain(component):
         _check_holds(netlist)
-        machine = _run(component, netlist, None)
-        return "exact words through the pipeline, clamping by exhaustion, registers hold while enable is low", machine
-    machine = _run(component, netlist, None)
-    patterns = PATTERNS if isinstance(component, Plumbing) else ARRAY_PATTERNS
-    for seed in range(patterns):
-        _run(component, netlist, random.Random(seed))
-    return f"exact words for {VECTORS} vectors from reset, unstalled and in {patterns} patterns of stalls", machine
+        _check_free(netlist)
+        symbolic = _run(component, netlist)
+        return "exact words through the pipeline, clamping by exhaustion, registers hold while enable is low", symbolic
+    if isinstance(component, Fifo):
+        lo, hi = component.input.bounds
+        return prove_memory(component, netlist), Symbolic(Words(lo, hi))
+    if explored is None:
+        raise NotProvedError("its handshake was not proved")
+    flow = Flow(explored.automaton, explored.graph, Reference(component))
+    flow.run()
+    states = len(explored.graph.nodes)
+    return f"exact words in every register and memory, in all {states:,} states of its control", flow.symbolic
 
 
-def _run(component: Component, netlist: Netlist, stalls: random.Random | None) -> Machine:
-    """Several vectors one after the other; every output beat is compared."""
-    pipe = isinstance(component, Pipe)
+def unit(component: Component) -> Component:
+    """The component with what is looked at as one vector: where beats are only moved, a beat, or a wide one."""
+    if not isinstance(component, Plumbing):
+        return component
     x, y = component.input, component.output
-    vectors = 1 if pipe and x.beats == 1 else VECTORS
-    reference = Reference(component, vectors)
+    lanes = max(x.lanes, y.lanes)
+    ends = [full_range(stream.name, lanes, stream.lanes, stream.fixed) for stream in (x, y)]
+    return replace(component, inputs=(ends[0],), outputs=(ends[1],))
+
+
+def _run(component: Component, netlist: Netlist) -> Symbolic:
+    """One vector, from reset, all others unknown."""
+    reference = Reference(component)
     machine = Machine(netlist, reference.words)
-    beats = [(v, k) for v in range(vectors) for k in range(x.beats)]
-    wanted = [(v, k) for v in range(vectors) for k in range(y.beats)]
-    hidden = [UNKNOWN] * x.width
-
-    def drive(reset: int, valid: int, ready: int) -> None:
+    hidden = [UNKNOWN] * component.input.width
+    for cycle in range(-1, component.latency + 1):
         machine.set("clk", [0])
-        machine.set("rst", [reset])
-        machine.set("enable" if pipe else "data_out_0_ready", [ready])
-        machine.set("data_in_0_valid", [valid])
-        machine.set("data_in_0", reference.input_bits(*beats[0]) if valid else list(hidden))
+        machine.set("rst", [int(cycle < 0)])
+        machine.set("enable", [1])
+        machine.set("data_in_0_valid", [int(cycle == 0)])
+        machine.set("data_in_0", reference.input_bits(0) if cycle == 0 else list(hidden))
         machine.settle()
-
-    drive(1, 0, 1)
-    machine.tick()
-    offered = False
-    for cycle in range(MAX_CYCLES):
-        if not wanted:
-            return machine
-        offered = bool(beats) and (offered or stalls is None or stalls.random() < 0.6)
-        ready = 1 if stalls is None or pipe else int(stalls.random() < 0.6)
-        drive(0, int(offered), ready)
-        out_valid = _control(machine, "data_out_0_valid", cycle)
-        taken = offered and (pipe or _control(machine, "data_in_0_ready", cycle) == 1)
-        if out_valid and ready:
-            reference.check_beat(*wanted.pop(0), machine.get("data_out_0"))
+        if cycle == component.latency:
+            reference.check_beat(0, machine.get("data_out_0"))
         machine.tick()
-        if taken:
-            beats.pop(0)
-            offered = False
-    raise NotProvedError(f"no end within {MAX_CYCLES} cycles", refuted=True)
+    return machine.symbolic
 
 
-def _control(machine: Machine, port: str, cycle: int) -> int:
-    value = machine.get(port)[0]
-    if not isinstance(value, int):
-        raise NotProvedError(f"{port} depends on data in cycle {cycle}")
-    return value
+def _check_free(netlist: Netlist) -> None:
+    """Nothing that the output depends on is control: no valid, no reset."""
+    cone = cone_of(netlist, netlist.ports["data_out_0"])
+    for port in ("data_in_0_valid", "rst"):
+        if netlist.ports[port][0] in cone:
+            raise NotProvedError(f"data_out_0 depends on {port}", refuted=True)
 
 
 def _check_holds(netlist: Netlist) -> None:

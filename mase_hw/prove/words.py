@@ -9,13 +9,13 @@ range.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.ranges import BitRanges
 
 MAX_TABLE = 1 << 24  # values of a word that are gone through one by one
 
@@ -89,9 +89,12 @@ Value = int | Bit | Table | Unknown  # what a wire carries; int: 0 or 1
 class Words:
     """Makes words and bits over a fixed set of variables."""
 
-    def __init__(self, lo: Integers, hi: Integers, *, single_bits: bool = False) -> None:
+    def __init__(self, lo: Integers, hi: Integers, bits: BitRanges | None = None) -> None:
         self.lo, self.hi = lo.astype(np.int64), hi.astype(np.int64)
-        self.single_bits = single_bits  # every variable is one bit: numbers are put together from them
+        self.joint = bits  # every variable is one bit, of numbers that lie in these ranges
+        self.known = self.lo == self.hi if bits is None else bits.known  # variables with one value are constants
+        self.only = self.lo if bits is None else bits.only
+        self.some_known = bool(self.known.any())
 
     def variable(self, i: int) -> Word:
         factors = np.zeros(len(self.lo), np.int64)
@@ -99,6 +102,12 @@ class Words:
         return self.word(factors, 0)
 
     def word(self, factors: Integers, constant: int) -> Word:
+        if self.some_known:  # or one number would have two forms
+            constant += int(factors[self.known] @ self.only[self.known])
+            factors = np.where(self.known, 0, factors)
+        if self.joint is not None:
+            lo, hi = self.joint.bounds(factors)
+            return Word(factors, constant, lo + constant, hi + constant)
         up, down = np.maximum(factors, 0), np.minimum(factors, 0)
         lo, hi = int(up @ self.lo + down @ self.hi), int(up @ self.hi + down @ self.lo)
         return Word(factors, constant, lo + constant, hi + constant)
@@ -161,13 +170,13 @@ class Words:
             return (word.constant >> index) & 1
         if drop:
             word, index = self.shifted_down(word, drop), index - drop
-        if self.single_bits and index:
+        if self.joint is not None and index:
             whole = self.settled(Number(word, index))
             if not whole.shift:  # what is below never reaches this bit
                 above = self.bit(whole.word, 0)
                 return Bit(word, index, above.key) if isinstance(above, Bit) else above
         above = word.lo >> (index + 1)
-        near = self._near(self._residue(word, index + 1), index + 1)
+        near = self._near(self.residue(word, index + 1), index + 1)
         if index >= _sign(near):
             key = self._key(near, _sign(near))  # whether it is negative
         elif above == word.hi >> (index + 1):  # whether it reaches a bound, which is whether this is negative:
@@ -206,76 +215,13 @@ class Words:
                     return np.asarray(values if word is base else ~values)
         return None
 
-    def read(self, bits: Sequence[Value]) -> Number | None:
-        """What the bits are modulo 2**len(bits); None where they are not bits of one word, in order."""
-        lowest = next((k for k, bit in enumerate(bits) if not isinstance(bit, int)), len(bits))
-        low = sum(bit << k for k, bit in enumerate(bits[:lowest]) if isinstance(bit, int))
-        if lowest == len(bits):
-            return Number(self.word(np.zeros_like(self.lo), low))
-        end = max(k for k, bit in enumerate(bits) if not isinstance(bit, int)) + 1
-        high = sum(bit << k for k, bit in enumerate(bits) if k >= end and isinstance(bit, int))
-        for first in dict.fromkeys((0, lowest)):  # known bits below may be those of the word, or not
-            for word, start in self.candidates(bits[first:end]):
-                if all(self.bit(word, start + k) == bit for k, bit in enumerate(bits[first:end])):
-                    found = word if end == len(bits) else self._cut(word, start + end - first)
-                    if found is None:
-                        continue
-                    found = self.moved(found, high >> first << start)
-                    below = low if first else 0
-                    if start:
-                        return Number(found, start, first, below)
-                    return Number(self.moved(self.times(found, 1 << first), below))
-        return self._put_together(bits) if self.single_bits else None
-
-    def _put_together(self, bits: Sequence[Value]) -> Number | None:
-        """A number from bits that are variables of their own, or the same inverted."""
-        total = self.word(np.zeros_like(self.lo), 0)
-        for k, bit in enumerate(bits):
-            if isinstance(bit, int):
-                total = self.moved(total, bit << k)
-                continue
-            one = self.lone(bit)
-            if one is None:
-                return None
-            total = self.plus(total, one, k)
-        return Number(total)
-
-    def lone(self, bit: Value) -> Word | None:
-        """The word that is 0 or 1 as the bit is, where that is affine."""
-        return self._lone.get(bit.key) if isinstance(bit, Bit) else None
-
-    @cached_property
-    def _lone(self) -> dict[tuple[int, bytes], Word]:
-        """Every variable and its opposite by the name of their bit."""
-        words = [self.variable(i) for i in range(len(self.lo))]
-        words += [self.moved(self.minus(word), 1) for word in words]
-        return {bit.key: word for word in words if isinstance(bit := self.bit(word, 0), Bit)}
-
-    def candidates(self, bits: Sequence[Value]) -> Iterator[tuple[Word, int]]:
-        """Words that these bits may be of, and where they start; the last ones have their highest bit inverted."""
-        first, last, top = bits[0], bits[-1], len(bits) - 1
-        ends = [(bit.word, bit.index - k) for bit, k in ((last, top), (first, 0)) if isinstance(bit, Bit)]
-        ends = [(word, start) for word, start in ends if start >= 0]
-        for word, start in ends:
-            yield word, start
-            yield self._residue(word, start + top + 1), start
-        for word, start in ends[-1:]:
-            yield self.moved(word, 1 << (start + top)), start
-            yield self.moved(self._residue(word, start + top + 1), 1 << (start + top)), start
-            yield self.moved(self.inverted(word), 1 << (start + top)), start
-
-    def _residue(self, word: Word, bits: int) -> Word:
+    def residue(self, word: Word, bits: int) -> Word:
         """The word with the smallest factors that is the same modulo 2**bits."""
         half = 1 << (bits - 1)
         if word.largest < half:
             return word
         factors = ((word.factors + half) & (2 * half - 1)) - half
         return self.word(factors, ((word.constant + half) & (2 * half - 1)) - half)
-
-    def _cut(self, word: Word, bits: int) -> Word | None:
-        """`word` modulo 2**bits, where that is affine: where the part above is the same for all values."""
-        above = word.lo >> bits
-        return self.moved(word, -(above << bits)) if above == word.hi >> bits else None
 
 
 def _sign(word: Word) -> int:

@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial
 
 from mase_hw.checkpoints.read import read_state
 from mase_hw.config import Config, TrainingConfig, load_config
-from mase_hw.config.user_code import is_user_code
+from mase_hw.config.user_code import is_onnx, is_user_code
 from mase_hw.emit import Build
 from mase_hw.files import write_whole
 from mase_hw.flow import emit
@@ -113,6 +113,8 @@ def _write_weights(prepared: Prepared, trial: FrozenTrial, sample: Sample, out: 
 
 def _near(name: str, config: Config, out: Path) -> str:
     """A model's or data set's name as a TOML in `out` must write it."""
+    if is_onnx(name):
+        return os.path.relpath(config.base / name, out)
     if not is_user_code(name):
         return name
     file, _, thing = name.rpartition(":")

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -19,8 +19,10 @@ import numpy.typing as npt
 from mase_hw import resources
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.simulate import toolchain, verilate
+from mase_hw.simulate.locate import fault
 from mase_hw.simulate.outcome import Outcome, read_results
 from mase_hw.simulate.process import run
+from mase_hw.simulate.views import View, write_views
 
 Integers = npt.NDArray[np.int64]
 Role = Literal["input", "output", "probe"]
@@ -43,6 +45,7 @@ class StreamSpec:
     lanes: int
     width: int
     signed: bool = True
+    frac: int = 0
 
     @property
     def id(self) -> str:
@@ -75,30 +78,56 @@ def simulate(job: Job, work: Path, cache: Path | None = None) -> Outcome:
     """Runs the job in the folder `work`, which keeps the job, the log and the results."""
     _check(job)
     tools = toolchain.find()
+    clear(work)
+    _write_job(job, work)
+    files = (*job.files, *(resources.sim() / name for name in LIBRARY), work / "mase_harness.sv")
+    outcome = run_bench(files, "mase_harness", "sim.bench", job.patterns, job.seed, work, tools, cache, job.waves)
+    if outcome.waves is not None and outcome.waves.exists():
+        views = [View(f"view_{s.id}", f"{s.name} ({s.label})", s.lanes) for s in job.streams]
+        faults = [fault(result) for result in outcome.patterns if result.message]
+        marks = [found.time for found in faults if found is not None and found.time is not None]
+        write_views(outcome.waves, views, next(iter(marks), None))
+    return outcome
+
+
+def clear(work: Path) -> None:
+    """Makes the folder, and removes what another run left in it."""
     work.mkdir(parents=True, exist_ok=True)
     for stale in (*work.glob("results.*"), *work.glob("*.bin"), work / "sim.log"):
         stale.unlink(missing_ok=True)
-    _write_job(job, work)
-    trace, waves = _waves(job.waves, tools.cxx)
+
+
+def run_bench(
+    files: Sequence[Path],
+    toplevel: str,
+    module: str,
+    patterns: tuple[Pattern, ...],
+    seed: int,
+    work: Path,
+    tools: toolchain.Toolchain,
+    cache: Path | None = None,
+    asked_waves: Path | None = None,
+) -> Outcome:
+    """Builds `toplevel`, runs the cocotb tests of `module` on it in the folder `work`, and reads what they found."""
+    trace, waves = _waves(asked_waves, tools.cxx)
     started = time.perf_counter()
-    files = (*job.files, *(resources.sim() / name for name in LIBRARY), work / "mase_harness.sv")
-    executable = verilate.build(files, "mase_harness", cache, trace, tools)
+    executable = verilate.build(files, toplevel, cache, trace, tools)
     built = time.perf_counter()
-    command = [str(executable), "+verilator+rand+reset+2", f"+verilator+seed+{job.seed % (2**31 - 1) + 1}"]
+    command = [str(executable), "+verilator+rand+reset+2", f"+verilator+seed+{seed % (2**31 - 1) + 1}"]
     # A failing assertion of the design is counted and printed; the run goes on, so that the streams are compared.
     command += ["+verilator+error+limit+1000"]
     if waves is not None:
         waves.parent.mkdir(parents=True, exist_ok=True)
         command += ["--trace", "--trace-file", str(waves.resolve())]
-    done = run(command, cwd=work, env=_environment(tools, job.seed))
+    done = run(command, cwd=work, env=_environment(tools, seed, toplevel, module))
     ended = time.perf_counter()
     log = work / "sim.log"
     log.write_text(done.text, encoding="utf-8")
-    results, torch_imported, failures = read_results(work, job.patterns)
+    results, torch_imported, failures = read_results(work, patterns)
     failures += [line for line in done.text.splitlines() if "%Error" in line][:3]
     if done.code != 0 and not failures:
         failures.append("every pattern passed, yet the simulator did not end well")
-    if len(results) < len(job.patterns):
+    if len(results) < len(patterns):
         failures.append(f"the simulator ended with code {done.code}; the end of {log}:\n{done.tail()}")
     return Outcome(
         passed=not failures,
@@ -128,11 +157,15 @@ def harness(job: Job) -> str:
             "label": s.label,
             "role": s.role,
             "bits": s.lanes * s.width,
+            "lanes": s.lanes,
+            "width": s.width,
+            "signed": s.signed,
+            "scale": repr(2.0**-s.frac),
             "salt": zlib.crc32(s.id.encode()),  # each end of a stream stalls in its own cycles
         }
         for s in job.streams
     ]
-    return environment.get_template("harness.sv.j2").render(top=job.top, streams=streams)
+    return environment.get_template("harness.sv.j2").render(top=job.top, streams=streams, views=job.waves is not None)
 
 
 def _check(job: Job) -> None:
@@ -193,14 +226,14 @@ def _waves(asked: Path | None, cxx: toolchain.Compiler) -> tuple[verilate.Trace,
     return ("fst", asked.with_name(asked.name + ".fst")) if fst else ("vcd", asked.with_name(asked.name + ".vcd"))
 
 
-def _environment(tools: toolchain.Toolchain, seed: int) -> dict[str, str]:
+def _environment(tools: toolchain.Toolchain, seed: int, toplevel: str, module: str) -> dict[str, str]:
     """What cocotb's own runner sets, without what a user's shell may hold to steer other cocotb runs."""
     steering = ("COCOTB_", "GPI_", "PYGPI_")
     environment = {name: text for name, text in os.environ.items() if not name.startswith(steering)}
     paths = [str(resources.root()), *filter(None, [environment.get("PYTHONPATH")])]
     environment |= {
-        "COCOTB_TOPLEVEL": "mase_harness",
-        "COCOTB_TEST_MODULES": "sim.bench",
+        "COCOTB_TOPLEVEL": toplevel,
+        "COCOTB_TEST_MODULES": module,
         "COCOTB_RESULTS_FILE": "results.xml",
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_ANSI_OUTPUT": "0",

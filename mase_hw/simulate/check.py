@@ -16,14 +16,18 @@ from mase_hw.emit.render import render_alone
 from mase_hw.hardware import Component, Design
 from mase_hw.hardware.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
+from mase_hw.simulate.axis import fewer, find_cocotbext_axi, simulate_axis
 from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, simulate
+from mase_hw.simulate.locate import located
 from mase_hw.simulate.native import BLOCK, Advance, simulate_native
 from mase_hw.simulate.native_stimulus import Blocks, blocks
 from mase_hw.simulate.outcome import Outcome, PatternResult
 from mase_hw.simulate.stimulus import Stimulus, stimulus
+from mase_hw.simulate.verdict import begin
 from mase_hw.simulate.whole import check_whole
 
 DESIGN = "design"  # the bench of the whole design
+AXIS = "axis"  # that of its AXI4-Stream top, where there is one
 Progress = Callable[[str], None]
 Engine = Literal["cocotb", "native"]
 AROUND = 32  # vectors on each side of a failure that are run again with a probe on every stream
@@ -79,18 +83,37 @@ def check(
     check_whole(build)
     components = {c.name: c for c in build.design.components if not isinstance(c, Plumbing)}
     names = [DESIGN, *components] if len(build.design.components) > 1 and request.engine == "cocotb" else [DESIGN]
+    axis = None
+    if build.axis is not None and request.engine == "cocotb":
+        axis = AXIS if AXIS not in components else build.axis.module
+        names.insert(1, axis)
     if request.only is not None:
-        if request.only not in (DESIGN, *components):
-            hint = nearest(request.only, [DESIGN, *components], "benches")
+        there = [DESIGN, *([axis] if axis else []), *components]
+        if request.only not in there:
+            hint = nearest(request.only, there, "benches")
             raise ProblemsError(Problem(f"{build.path} has no bench {request.only}", hint=hint))
         names = [request.only]
+    if axis in names:
+        find_cocotbext_axi()  # before anything is simulated
     for name in names:
         progress(name)
-        bench = _whole(build) if name == DESIGN else _component(build, components[name])
-        if request.engine == "native":
-            yield _check_native(bench, request, advance)
+        pending = begin(build, _folder(build, name, axis, request.engine), name, request.engine, request.seed)
+        if name == axis:
+            checked = _check_axis(build, name, request)
         else:
-            yield _check_cocotb(bench, request)
+            bench = _whole(build) if name == DESIGN else _component(build, components[name])
+            native = request.engine == "native"
+            checked = _check_native(bench, request, advance) if native else _check_cocotb(bench, request)
+        pending.write(checked.groups, checked.outcome)
+        yield checked
+
+
+def _folder(build: Build, name: str, axis: str | None, engine: Engine) -> Path:
+    """Where a bench leaves its results."""
+    if name == axis:
+        return build.path / "sim" / "axis"
+    folder = build.path / "sim" / ("design" if name == DESIGN else f"components/{name}")
+    return folder / "native" if engine == "native" else folder
 
 
 def _whole(build: Build) -> Bench:
@@ -105,14 +128,28 @@ def _component(build: Build, component: Component) -> Bench:
     work.mkdir(parents=True, exist_ok=True)
     wrapper = work / f"{design.name}.sv"
     wrapper.write_text(render_alone(build.design, design), encoding="utf-8")
-    return Bench(component.name, design, (*build.rtl[:-1], wrapper), None, work)
+    tops = {f"{build.design.name}.sv", build.axis.file if build.axis else ""}
+    parts = [path for path in build.rtl if path.name not in tops]
+    return Bench(component.name, design, (*parts, wrapper), None, work)
+
+
+def _check_axis(build: Build, name: str, request: Request) -> Checked:
+    """The design through its AXI4-Stream ports."""
+    assert build.axis is not None
+    samples = None if build.samples is None else build.samples.x
+    vectors = fewer(build.axis, stimulus(build.design, request.vectors, request.seed, samples))
+    work = build.path / "sim" / "axis"
+    files = tuple(build.rtl)
+    outcome = simulate_axis(build.design, build.axis, files, vectors, request.patterns, request.seed, work)
+    return Checked(name, build.design, vectors.groups, outcome)
 
 
 def _check_cocotb(bench: Bench, request: Request) -> Checked:
     vectors = stimulus(bench.design, request.vectors, request.seed, bench.samples)
     waves = bench.folder.parent / "waves" if request.waves and bench.name == DESIGN else None
     job = make_job(bench.design, bench.files, vectors, request, waves)
-    return Checked(bench.name, bench.design, vectors.groups, simulate(job, bench.folder))
+    outcome = located(bench.design, simulate(job, bench.folder))
+    return Checked(bench.name, bench.design, vectors.groups, outcome)
 
 
 def _check_native(bench: Bench, request: Request, advance: Advance) -> Checked:
@@ -134,7 +171,7 @@ def _trace(bench: Bench, request: Request, vectors: Blocks, result: PatternResul
     x = vectors.window(start, stop, BLOCK)
     again = replace(request, patterns=tuple(p for p in request.patterns if p == result.pattern))
     job = make_job(bench.design, bench.files, Stimulus(x, (("around the failure", len(x)),)), again, None)
-    outcome = simulate(job, work / "traced")
+    outcome = located(bench.design, simulate(job, work / "traced"))
     if outcome.passed:
         return f"vectors {start} to {stop - 1} alone pass with a probe on every stream"
     return f"vectors {start} to {stop - 1} alone, with a probe on every stream: {outcome.failures[0].rstrip()}"
@@ -173,7 +210,8 @@ def _spec(design: Design, k: int) -> StreamSpec:
     stream = design.streams[k]
     label = design.owner(design.components[k - 1].name) if k else "input"
     role: Role = "input" if k == 0 else "output" if k == len(design.components) else "probe"
-    return StreamSpec(stream.name, label, role, stream.lanes, stream.fixed.width, stream.fixed.signed)
+    fixed = stream.fixed
+    return StreamSpec(stream.name, label, role, stream.lanes, fixed.width, fixed.signed, fixed.frac)
 
 
 def accuracy(build: Build) -> dict[str, float] | None:

@@ -111,7 +111,7 @@ def settings(design: Design, blocks: Blocks, pattern: Pattern, seed: int) -> Set
         drain=64 + 2 * slowest,
         fill=fill,
         some=int(np.random.default_rng([seed, number, 1]).integers(1, fill + 1)),
-        seed=seed % (2**31 - 1) + 1,
+        seed=(len(ALL_PATTERNS) * seed + number) % (2**31 - 1) + 1,  # registers start differently in each
         in_lanes=x.lanes,
         in_width=x.fixed.width,
         in_signed=int(x.fixed.signed),

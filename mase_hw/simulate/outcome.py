@@ -63,6 +63,8 @@ class PatternResult:
     interval: int | None
     seconds: float
     streams: tuple[StreamResult, ...]
+    origin: int = 0  # cycles from reset to the first input beat taken
+    start_time: int | None = None  # of the first clock edge after reset; None where there are no waves to look at
 
     def outputs(self) -> tuple[StreamResult, ...]:
         return tuple(stream for stream in self.streams if stream.role == "output")
@@ -81,6 +83,7 @@ class Outcome:
     build_seconds: float
     run_seconds: float
     stopped: bool = False  # by the user, before the end
+    notes: tuple[str, ...] = ()  # what else was checked
 
     @property
     def mismatches(self) -> tuple[tuple[str, StreamResult], ...]:

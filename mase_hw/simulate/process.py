@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -13,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ def run_all(
         for command, output in zip(commands, outputs, strict=True):
             while sum(child.poll() is None for child in children) >= at_once:
                 time.sleep(0.002)
+            _log.debug("%s", shlex.join(command))
             with _uninterrupted():  # or a child that has just started would be ours without our knowing it
                 children.append(_start(command, output, cwd, env))
         for child in children:

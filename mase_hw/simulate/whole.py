@@ -11,7 +11,7 @@ from mase_hw.emit import Build
 
 _NEEDED = ("top", "files", "parameters", "inputs", "outputs", "nodes", "streams", "components")
 # AssertionError: the design's own verifier, which here judges a file and not our code
-_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, AssertionError, OSError, BadZipFile)
+_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, AssertionError, OSError, OverflowError, BadZipFile)
 
 
 def check_whole(build: Build) -> None:
@@ -32,6 +32,7 @@ def check_whole(build: Build) -> None:
                 found.add(f"{parameters} is damaged: it is not the file that emit wrote", hint=hint)
             found.raise_if_any()
             assert build.design.components
+            assert isinstance(build.design.name, str), "top is no name"
         except _DAMAGED as error:
             text = f"{build.path / 'manifest.json'} is damaged: {type(error).__name__}: {error}"
             found.add(text, hint=hint)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -13,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mase_hw.simulate.process import _uninterrupted as uninterrupted
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
 
@@ -48,6 +52,7 @@ def run_tasks(tasks: Sequence[Task], timeout: float | None, progress: Progress) 
     children: list[subprocess.Popen[bytes]] = []
     try:
         for task in tasks:
+            _log.debug("%s: %s  (in %s)", task.name, shlex.join(task.command), task.folder)
             with task.log.open("wb") as log, uninterrupted():  # or a child that has just started would be lost
                 # A session of its own: Ctrl-C comes to us alone, and Yosys and the abc it starts are one group.
                 children.append(

@@ -8,6 +8,7 @@ import numpy as np
 from torch import nn
 
 from mase_hw.config import Config
+from mase_hw.config.user_code import is_onnx
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector
 from mase_hw.loading import load_data, load_weights
@@ -54,6 +55,8 @@ def load_task(config: Config, *, fresh: bool = False, needs_data: bool = True) -
 
 def _start(config: Config) -> tuple[nn.Module, tuple[str, ...]]:
     model = load_model(config.model, config.base, config.where("model"), seed=config.seed)
+    if is_onnx(config.model):
+        return model, (*config.notes, f"the weights start as those of {config.model}")
     return model, (f"the weights start at random, from seed {config.seed}",)
 
 

@@ -12,7 +12,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from mase_hw.config import Config
-from mase_hw.config.user_code import is_user_code
+from mase_hw.config.user_code import is_onnx, is_user_code
 from mase_hw.config.write import toml_text
 from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.flow import with_metadata
@@ -104,6 +104,8 @@ def _state(model: nn.Module) -> dict[str, Tensor]:
 
 def _found_from_anywhere(shown: Any, name: str | None, config: Config) -> Any:
     """A user's file by its whole path: the TOML is written to another folder than the one it was read from."""
+    if name is not None and is_onnx(name):
+        return str((config.base / name).resolve())
     if name is None or not is_user_code(name):
         return shown
     file, _, attribute = name.rpartition(":")

@@ -86,6 +86,9 @@ MUTANTS = {
         "(seq_blocks_2)",
         "seq_blocks_2",
     ),
+    "no reset of a skid buffer's second register": Mutant(
+        "mase_skid_buffer.sv", r"skid_valid_q <= 1'b0;\n    end else if", "end else if", "_skid_out"
+    ),
     "one cycle too many": Mutant(
         "toy_seq_blocks_2.sv",
         r"issue = enable &&",

@@ -27,7 +27,7 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("example")
     done = mase_hw("emit", MODEL, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "interval 32 cycles, latency 63 cycles" in done.stdout
+    assert "interval 32 cycles, latency 64 cycles" in done.stdout
     return folder
 
 

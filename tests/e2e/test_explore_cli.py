@@ -45,7 +45,9 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "mase_hw", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.returncode == 0, done.stderr
+    # With --json notes go to stderr, and nothing else does.
+    assert all(line.startswith("note: ") and "--json" in arguments for line in done.stderr.splitlines()), done.stderr
     return done.stdout
 
 

@@ -56,7 +56,7 @@ def test_every_form(interval: int, tmp_path: Path) -> None:
 
 
 def test_hardware_metadata_is_written_where_mase_has_it() -> None:
-    hardware = named(twice={"implementation": "folded"})
+    hardware = named(twice={"implementation": "folded", "data_in_parallelism": 8})
     compiled = compile_model(randomized(Forms()), (2, 2, 2), eight_bit(), hardware, target_interval=4)
     by_name = {node.name: node.meta["mase"].parameters["hardware"] for node in compiled.graph.fx_graph.nodes}
     assert by_name["twice"] == {
@@ -69,5 +69,6 @@ def test_hardware_metadata_is_written_where_mase_has_it() -> None:
         "array_in": 8,
         "array_out": 2,
         "use_dsp": False,
+        "output_groups": 1,
     }
     assert by_name["x"] == {"is_implicit": True}

@@ -15,9 +15,12 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 TARGETS = {
     "sim": ('mase-hw emit "examples/digits/model.toml"', 'mase-hw sim "examples/digits/model.toml"'),
     "test": ("python -m pytest -n 2",),
+    "browser": ("apt-get install -y --no-install-recommends chromium",),
     "check": ("ruff format --check .", "ruff check .", "bin/mypy", 'pytest -n 2 -m "not slow"'),
     "bench": ("python bench/run.py",),
     "bench-hardware": ("python bench/hardware.py",),
+    "fuzz": ("python bench/fuzz.py",),
+    "docs": ("mkdocs build --strict",),
     "clean": ("rm -rf build dist",),
     "help": ("echo",),
 }
@@ -36,7 +39,7 @@ def fresh(tmp_path: Path) -> Path:
 
 def _make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # Variables of a make that runs the tests would be handed on.
-    clean = ("MAKE", "MFLAGS", "PYTHON", "MODEL", "SIM", "TEST", "BENCH", "JOBS")
+    clean = ("MAKE", "MFLAGS", "PYTHON", "MODEL", "SIM", "TEST", "BENCH", "FUZZ", "JOBS")
     environment = {name: text for name, text in os.environ.items() if not name.startswith(clean)}
     command = ["make", "--no-print-directory", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

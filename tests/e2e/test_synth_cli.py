@@ -131,7 +131,9 @@ def test_refused(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
         capsys, str(build), "--target", "xc7", "--pnr"
     )
     (build / "rtl" / "tiny.sv").unlink()
-    assert refused(capsys, str(build)) == "error: tiny/rtl/tiny.sv is missing\n  hint: emit the build again\n"
+    assert refused(capsys, str(build)) == (
+        "error: tiny/rtl/tiny.sv is missing\n  hint: emit the build again: mase-hw emit model.toml --out tiny\n"
+    )
     assert not (build / "report").exists()
 
 

@@ -14,7 +14,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "unknown command": (["emitt", "model.toml"], "Error: No such command 'emitt'."),
     "unknown option": (
         ["emit", "model.toml", "--outt", "x"],
-        "Error: No such option '--outt'. Did you mean '--out'?",
+        "Error: No such option '--outt'. (Did you mean one of: '--out', '--quiet'?)",
     ),
     "no argument": (["emit"], "Error: Missing argument 'MODEL'."),
     "unknown stall": (

@@ -43,7 +43,7 @@ dataset = "digits"
 """,
         """\
 model.toml: error: model is missing
-  hint: add model = "a registered name" or "file.py:Class"
+  hint: add model = "a registered name", "file.py:Class" or "file.onnx"
 """,
     ),
     "model not a string": (
@@ -307,12 +307,12 @@ model.toml:3: error: hardware: top = "3net" is not a SystemVerilog identifier
         """\
 model = "m"
 [hardware]
-interface = "axis"
+interface = "avalon"
 """,
         """\
-model.toml:3: error: hardware: interface = "axis" is unknown
-    3 | interface = "axis"
-  hint: allowed: stream
+model.toml:3: error: hardware: interface = "avalon" is unknown
+    3 | interface = "avalon"
+  hint: allowed: axis, stream
 """,
     ),
     "target": (

@@ -184,6 +184,13 @@ def test_an_array_follows_the_parallelism_that_is_asked_for() -> None:
     assert len({candidate.choice.array_out for candidate in offered}) > 1
 
 
+@pytest.mark.parametrize("key", ["array_in", "array_out"])
+def test_one_side_of_an_array_asks_for_it_even_if_it_takes_one_step(key: str) -> None:
+    config = config_of(linear0=HardwareSpec(**{key: 1}))  # type: ignore[arg-type]
+    design = designed(chain_of("linear 1 1"), config, target_interval=8)
+    assert [node.implementation for node in design.nodes] == ["folded"]
+
+
 def test_a_parallelism_that_does_not_suit_the_array_gets_adapters() -> None:
     chain = chain_of("linear 12 8")
     spec = HardwareSpec("folded", data_in_parallelism=12, data_out_parallelism=2, array_in=5, array_out=3)

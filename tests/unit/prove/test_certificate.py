@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +26,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Build, Proof]:
     weight, bias = np.array([[1, -3, 5], [0, 7, 2]]), np.array([1, -2])
     layer = linear("fc", x, weight, bias, Fixed(4, 2), Fixed(4, 2), None, out_lanes=2, folded=False)
     layer = replace(layer, outputs=(layer.output.renamed("data_out_0"),))
-    build = write_build(tmp_path_factory.mktemp("build") / "a net", Design("net", (layer,)), {}, None)
+    folder = tmp_path_factory.mktemp("build")
+    sources = {"config": folder / "model.toml", "checkpoint": folder / "weights.pt"}
+    for what, file in sources.items():
+        file.write_text(what)
+    build = write_build(folder / "a net", Design("net", (layer,)), {}, None, sources)
     return build, prove(build)
 
 
@@ -38,6 +44,8 @@ def build(made: tuple[Build, Proof], tmp_path: Path) -> Build:
             place = path / file.relative_to(original.path)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(file.read_bytes())
+    for what in ("config", "checkpoint"):
+        (tmp_path / {"config": "model.toml", "checkpoint": "weights.pt"}[what]).write_text(what)
     copy = read_build(path)
     write_certificate(copy, proof)
     return copy
@@ -65,6 +73,48 @@ def test_one_changed_byte_is_found(name: str, build: Build) -> None:
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     assert f"{name} has changed since it was proved" in said(build)
+
+
+@pytest.mark.parametrize("what", ["config", "checkpoint"])
+def test_one_changed_byte_of_what_it_was_made_from_is_found(what: str, build: Build, tmp_path: Path) -> None:
+    files = {"config": tmp_path / "model.toml", "checkpoint": tmp_path / "weights.pt"}
+    assert verify(build, files)["proved"] is True
+    content = bytearray(files[what].read_bytes())
+    content[0] ^= 1
+    files[what].write_bytes(content)
+    with pytest.raises(
+        ProblemsError, match=f"{files[what].name} is not the {what} that the proved build was made from"
+    ):
+        verify(build, files)
+    files[what].unlink()
+    with pytest.raises(ProblemsError, match="is missing"):
+        verify(build, files)
+
+
+def test_other_sources_than_the_manifest_has_are_found(build: Build) -> None:
+    path = build.path / "certificate.json"
+    content = json.loads(path.read_text())
+    content["sources"]["checkpoint"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(content))
+    assert "names other sources than the manifest" in said(build)
+
+
+def test_every_byte_of_the_rtl_counts(build: Build) -> None:
+    for file in sorted((build.path / "rtl").rglob("*")):
+        sound = file.read_bytes()
+        for at in (0, len(sound) - 1):
+            file.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :])
+            assert "has changed since it was proved" in said(build)
+        file.write_bytes(sound)
+    verify(build)
+
+
+def test_torch_is_not_needed(build: Build) -> None:
+    code = "import sys; sys.modules['torch'] = None; from mase_hw.cli import main; main(['verify', sys.argv[1]])"
+    done = subprocess.run([sys.executable, "-c", code, str(build.path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (build.path / "rtl" / "net.sv").write_text("")
+    assert subprocess.run([sys.executable, "-c", code, str(build.path)], capture_output=True).returncode == 1
 
 
 def test_a_file_more_or_less_is_found(build: Build) -> None:

@@ -43,12 +43,12 @@ def folded(
     return make
 
 
-def digits(bits: int, result: Result | None = HALF) -> Callable[[Stream], Component]:
+def digits(bits: int, result: Result | None = HALF, groups: int = 1) -> Callable[[Stream], Component]:
     def make(x: Stream) -> Component:
         rng = np.random.default_rng(0)
-        weight, bias = rng.integers(-20, 20, (3, x.features)), rng.integers(-20, 20, 3)
-        alignment = align(x.fixed, F6, F6)
-        return serial("fc", x, weight, bias << alignment.constant_shift, alignment, result, digit_bits=bits)
+        weight, bias = rng.integers(-20, 20, (3 * groups, x.features)), rng.integers(-20, 20, 3 * groups)
+        alignment, more = align(x.fixed, F6, F6), {"digit_bits": bits, "groups": groups}
+        return serial("fc", x, weight, bias << alignment.constant_shift, alignment, result, **more)
 
     return make
 
@@ -66,6 +66,8 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "serial, 1 bit": lambda: design_of(digits(1)),
     "serial, 2 bits": lambda: design_of(digits(2, DOWN)),
     "serial, 3 bits, unsigned": lambda: design_of(digits(3, None), fixed=U6),
+    "serial, 2 groups": lambda: design_of(digits(2, HALF, 2)),
+    "serial, 3 groups, 1 bit": lambda: design_of(digits(1, DOWN, 3)),
     "folded, two products in a DSP": lambda: design_of(folded((1, 3), 3, use_dsp=True), lanes=1),
 }
 
@@ -86,7 +88,7 @@ MUTANTS = {
     "the beat that waits is lost": (
         "skid buffer", skid_of("out_q <= skid_valid_q ? skid_q : data_in_0", "out_q <= data_in_0"), "values",
     ),
-    "data change while they wait": ("skid buffer", skid_of("if (out_free) out_q", "out_q"), "handshake"),
+    "data change while they wait": ("skid buffer", skid_of("if (out_free) out_q", "out_q"), "values"),
     "valid waits for ready": (
         "skid buffer", skid_of("data_out_0_valid = out_valid_q", "data_out_0_valid = out_valid_q && data_out_0_ready"),
         "handshake",
@@ -96,9 +98,15 @@ MUTANTS = {
     ),
     "a FIFO underflows": ("FIFO", ("mase_fifo.sv", "count_q != '0;", "1'b1;"), "handshake"),
     "data past the register": (
-        "skid buffer", skid_of("data_out_0 = out_q", "data_out_0 = out_q ^ {Width{data_in_0[0]}}"), "handshake",
+        "skid buffer", skid_of("data_out_0 = out_q", "data_out_0 = out_q ^ {Width{data_in_0[0]}}"), "values",
     ),
     "beats in another order": ("scatter", ("mase_scatter.sv", "beats_q >> Width", "beats_q << Width"), "values"),
+    "a group's results come twice": (
+        "serial, 2 groups", ("net_fc.sv", "group_q <= over ? '0 : group_q + group_t'(1)", "group_q <= '0"), "handshake",
+    ),
+    "the digits of a vector do not come again": (
+        "serial, 2 groups", ("net_fc.sv", "end else if (move && busy_q) begin", "end else if (1'b0) begin"), "values",
+    ),
     "data in a ready": (
         "gather", ("mase_gather.sv", "data_out_0_ready || !valid_q", "data_out_0_ready || !valid_q || beats_q[0][0]"),
         "timing",

@@ -1,0 +1,261 @@
+"""The Python API: `design = mase_hw.compile(model, config)`, then `design.emit(path)`, `design.simulate(x)`."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from mase_hw.config import Config, Option, config_of, load_config
+from mase_hw.config.hardware import identifier_from
+from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.emit import Build, read_build
+from mase_hw.flow import Prepared, prepare, write
+from mase_hw.graph import MaseGraph
+from mase_hw.hardware import Design, Stream
+from mase_hw.hardware.cost import Cost
+from mase_hw.models.load import make_model
+from mase_hw.numerics import Fixed
+from mase_hw.prove.run import Proof
+from mase_hw.simulate.check import Engine
+from mase_hw.vectors import Values, Vectors
+
+Model = nn.Module | type[nn.Module] | str | Path
+Settings = Mapping[str, Any] | str | Path
+Progress = Callable[[str], None]
+
+
+def compile(model: Model | None = None, config: Settings | None = None) -> CompiledDesign:
+    """Quantizes a model, chooses its hardware, and gives the design; nothing is written.
+
+    `model` is a module (its weights of now are used, and it is left as it is), a class, or what a TOML's `model` may
+    be: a registered name, "file.py:Class" or "file.onnx", relative to the current folder. Without it, the
+    configuration's own `model` is taken. `config` is the path of a TOML, or a mapping with the keys of one; a TOML that
+    names its model may also come alone: `compile("model.toml")`.
+
+    What is wrong is a ProblemsError with the text that the command line prints.
+    """
+    if config is None and isinstance(model, str | Path) and str(model).endswith(".toml"):
+        model, config = None, model
+    given = _option(model)
+    if isinstance(config, Mapping):
+        loaded = config_of(copy.deepcopy(_checked(config)), given, _project(given))
+    elif config is None:
+        loaded = config_of({}, given, _project(given))
+    else:
+        loaded = load_config(Path(config), given)
+    module: nn.Module | None = None
+    notes: tuple[str, ...] = ()
+    if isinstance(model, nn.Module):
+        module = copy.deepcopy(model).cpu()
+        notes = _unused(loaded)
+    elif isinstance(model, type):
+        module = _made(model)
+    prepared = prepare(loaded, module, as_it_is=isinstance(model, nn.Module))
+    files = {} if isinstance(config, Mapping) or config is None else {"config": loaded.path}
+    if loaded.load_name is not None and not isinstance(model, nn.Module):
+        files["checkpoint"] = loaded.load_name
+    return CompiledDesign(prepared, files, (*notes, *prepared.notes))
+
+
+class CompiledDesign:
+    """A model as hardware. In a notebook it shows itself as a diagram and a table."""
+
+    def __init__(self, prepared: Prepared, sources: Mapping[str, Path], notes: tuple[str, ...] = ()) -> None:
+        self.config: Config = prepared.config
+        self.graph: MaseGraph = prepared.compiled.graph  # the quantized model, with metadata
+        self.hardware: Design = prepared.compiled.design  # components and streams
+        self.notes = notes  # what `mase-hw emit` prints as notes
+        self.build: Build | None = None  # what was emitted last
+        self._prepared, self._sources = prepared, dict(sources)
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._hidden: Build | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the top module."""
+        return self.hardware.name
+
+    @property
+    def inputs(self) -> tuple[Stream, ...]:
+        """The input streams, of which there is one: its name, features, lanes, and its type as `fixed`."""
+        return (self.hardware.input,)
+
+    @property
+    def outputs(self) -> tuple[Stream, ...]:
+        return (self.hardware.output,)
+
+    @property
+    def input_type(self) -> Fixed:
+        return self.hardware.input.fixed
+
+    @property
+    def output_type(self) -> Fixed:
+        return self.hardware.output.fixed
+
+    @property
+    def interval(self) -> int | float:
+        """Cycles per vector, exact, never stalled."""
+        found = self.hardware.schedule.interval
+        return int(found) if found.denominator == 1 else float(found)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the first input beat taken to the first output beat offered, exact, never stalled."""
+        return self.hardware.schedule.latency
+
+    @cached_property
+    def cost(self) -> Cost:
+        """LUTs, registers, DSP blocks and block RAMs, predicted."""
+        return self.hardware.cost()
+
+    def emit(self, path: str | Path | None = None) -> Build:
+        """Writes the build folder, as `mase-hw emit --out PATH`; without a path to build/<project>."""
+        folder = Path("build") / self.config.project if path is None else Path(path)
+        self.build = write(self._prepared, folder, self._sources)
+        return self.build
+
+    def run(self, x: npt.ArrayLike, *, integers: bool = False) -> Values:
+        """What the design computes for the samples `x`, by the integer reference.
+
+        `x` is one sample or an array of them, in the model's shape or flat. Its numbers are real ones, quantized to
+        the input's type as the model does; the result is in real numbers, one row for a sample.
+
+        With `integers` the result is in integers of the output's type, and an `x` of an integer dtype is taken for
+        integers of the input's type; one that the type does not hold is a Problem.
+        """
+        vectors = self._vectors.read(x, integers=integers)
+        return self._vectors.results(self.hardware.run(vectors.x)[self.hardware.output.name], vectors, integers)
+
+    def simulate(
+        self, x: npt.ArrayLike, *, integers: bool = False, engine: Engine = "native", stall: str = "all", seed: int = 0
+    ) -> Values:
+        """Runs the samples through the RTL and compares every integer with the reference; the same result as `run`.
+
+        The RTL is that of the folder emitted last, else of a temporary one. `stall` is a stall pattern or "all" of
+        them. A difference in values or cycles is a SimulationError.
+        """
+        from mase_hw.simulate.given import simulate_given
+
+        vectors = self._vectors.read(x, integers=integers)
+        return self._vectors.results(simulate_given(self._written(), vectors.x, engine, stall, seed), vectors, integers)
+
+    def prove(self, progress: Progress = lambda text: None) -> Proof:
+        """As `mase-hw prove`: claims for every input, and certificate.json in the build folder."""
+        from mase_hw.prove.certificate import write_certificate
+        from mase_hw.prove.run import prove
+
+        build = self._written()
+        proof = prove(build, progress)
+        write_certificate(build, proof)
+        return proof
+
+    def synth(
+        self,
+        target: str = "xcup",
+        *,
+        dsp: bool | None = None,
+        flat: bool = False,
+        progress: Progress = lambda text: None,
+    ) -> dict[str, Any]:
+        """As `mase-hw synth --json`: Yosys' cells, in all and per component; the report is in the build folder too."""
+        from mase_hw.synth.measure import measure
+
+        return measure(self._written(), target, dsp=dsp, flat=flat, progress=progress).content
+
+    def report(self, html: str | Path | None = None) -> Path:
+        """As `mase-hw report`: one HTML page about the build folder, by default in it."""
+        from mase_hw.files import write_whole
+        from mase_hw.report import document, render_page
+
+        build = self._written()
+        path = build.path / "report" / "index.html" if html is None else Path(html)
+        write_whole(path, render_page(document(build)))
+        return path
+
+    @property
+    def _vectors(self) -> Vectors:
+        compiled = self._prepared.compiled
+        return Vectors.of(compiled.chain, self.hardware)
+
+    def _written(self) -> Build:
+        """The folder that was emitted, if it still is what this design wrote; else one that goes away with it."""
+        from mase_hw.simulate.whole import check_whole
+
+        if self.build is not None:
+            now = read_build(self.build.path)
+            if now.manifest != self.build.manifest:
+                hint = "emit this design again, or to another folder"
+                raise ProblemsError(Problem(f"{now.path} is no longer what this design wrote", hint=hint))
+            check_whole(now)
+            return now
+        if self._hidden is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="mase-hw-")
+            self._hidden = write(self._prepared, Path(self._scratch.name) / self.config.project, self._sources)
+        return self._hidden
+
+    def __repr__(self) -> str:
+        x, y = self.hardware.input, self.hardware.output
+        ends = f"{x.features} x {x.fixed} -> {y.features} x {y.fixed}"
+        cost = f"{self.cost.logic} LUT, {self.cost.ff} FF, {self.cost.dsp} DSP, {self.cost.bram} BRAM predicted"
+        return f"<{self.name}: {ends}, interval {self.interval}, latency {self.latency}, {cost}>"
+
+    def _repr_html_(self) -> str:
+        from mase_hw.notebook import design_html
+
+        return design_html(self.hardware)
+
+
+def _option(model: Model | None) -> dict[str, Option]:
+    """The model in place of the configuration's."""
+    if model is None:
+        return {}
+    if isinstance(model, nn.Module):
+        return {"model": Option("model", type(model).__name__)}
+    if isinstance(model, type):
+        return {"model": Option("model", model.__name__)}
+    if isinstance(model, str | Path):
+        return {"model": Option("model", str(model))}
+    hint = 'a module, a class of one, a registered name, "file.py:Class" or "file.onnx"'
+    raise ProblemsError(Problem(f"model: a {type(model).__name__} is no model", hint=hint))
+
+
+def _project(given: Mapping[str, Option]) -> str:
+    """The project's name where the configuration has none: the model's."""
+    name = str(given["model"].value).rpartition(":")[2] if given else ""
+    return identifier_from(Path(name).name.removesuffix(".onnx")) if name else ""
+
+
+def _checked(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """A mapping all of whose keys are strings, as a TOML's are."""
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise ProblemsError(Problem(f"config: the key {key!r}{f' of {path}' if path else ''} is no string"))
+        if isinstance(value, Mapping):
+            _checked(value, f"{path}.{key}" if path else key)
+    return dict(values)
+
+
+def _unused(config: Config) -> tuple[str, ...]:
+    if config.load_name is None:
+        return ()
+    return (f"load_name = {config.load_name.name} is not read: the module's own weights are used",)
+
+
+def _made(kind: type[nn.Module]) -> nn.Module:
+    """An instance, made as that of a class that a TOML names."""
+    try:
+        path = Path(inspect.getfile(kind))
+    except (TypeError, OSError):  # a class of an interactive session has no file
+        path = Path(kind.__module__)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return make_model(kind, path, f"model = {kind.__name__}", kind.__name__)

@@ -1,0 +1,89 @@
+"""`mase-hw mutate`: changes a build's RTL in one place at a time, and counts what the benches and the prover notice."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+from mase_hw.cli.console import output
+from mase_hw.config import load_config
+from mase_hw.emit import read_build
+from mase_hw.files import write_whole
+
+
+@click.command("mutate", short_help="Break a build's RTL on purpose, and count who notices.")
+@click.argument("build", type=click.Path(path_type=Path))
+@click.option("--count", default=40, show_default=True, type=click.IntRange(1), help="Mutants to draw.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Which ones are drawn.")
+@click.option(
+    "--engine",
+    type=click.Choice(["prove", "native", "both"]),
+    default="both",
+    show_default=True,
+    help="Who is asked: the prover, the native bench, or both.",
+)
+@click.option(
+    "--kind", type=click.Choice(["source", "netlist", "all"]), default="all", show_default=True, help="Where to change."
+)
+@click.option("--jobs", type=click.IntRange(1), help="Mutants tried side by side.  [default: number of processors]")
+@click.option("--json", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write every verdict to FILE.")
+def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: int | None, file: Path | None) -> None:
+    """Change the RTL in the folder BUILD in one place at a time, and count which changes are noticed.
+
+    \b
+    source   one change to the text of an emitted file: an operator, a constant, a bit of a table, a condition,
+             an enable or a reset left out
+    netlist  one bit of the netlist inverted or fixed, drawn by Yosys' `mutate`
+
+    \b
+    killed      the bench sees a wrong integer, cycle or handshake, or the prover no longer proves a claim
+    equivalent  proved to behave as the unmutated design; not counted
+    invalid     no design at all: Yosys or Verilator cannot read it; not counted
+    alive       none of these: shown with its line, and the exit code is 1
+
+    Half of the mutants are of each kind. A mutant is tried on the component that it changes. Verdicts are kept in
+    BUILD/mutate, so a run that was stopped with Ctrl-C goes on where it was. BUILD may also be a TOML file.
+
+    \b
+    Examples:
+      mase-hw mutate build/digits
+      mase-hw mutate build/digits --count 400 --seed 1 --json mutants.json
+      mase-hw mutate build/digits --engine prove --kind source
+    """
+    if build.suffix == ".toml":
+        build = Path("build") / load_config(build).project
+    loaded = read_build(build)
+    from mase_hw.mutate.report import Score, document
+    from mase_hw.mutate.run import Judged, Request, Run
+
+    chosen = Request(count, seed, engine, ("source", "netlist") if kind == "all" else (kind,))  # type: ignore[arg-type]
+    request = chosen if jobs is None else Request(count, seed, chosen.engine, chosen.kinds, jobs)
+    judged: list[Judged] = []
+    stopped = False
+    console = output()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with console.progress(*columns) as bar:
+        task = bar.add_task("", total=None)
+        run = Run(loaded, request, lambda text: bar.update(task, description=text))
+        try:
+            for each in run:
+                judged.append(each)
+                bar.update(task, completed=len(judged), total=run.mutants)
+        except KeyboardInterrupt:
+            stopped = True
+    score = Score.of(judged)
+    if file is not None:
+        content = document(score, request, stopped=stopped, drawn=run.mutants)
+        write_whole(file, json.dumps(content, indent=2) + "\n")
+    for k, line in enumerate(score.lines()):
+        alive = line.startswith("ALIVE")
+        say = console.final if alive or not k else console.line
+        say(line, style="red" if alive else None)
+    if stopped:
+        console.final(f"stopped after {len(judged)} of {run.mutants or count} mutants")
+        sys.exit(130)
+    sys.exit(1 if score.those("alive") else 0)

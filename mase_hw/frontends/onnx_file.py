@@ -1,0 +1,116 @@
+"""An ONNX file as a model: `read_onnx` gives its layers, `quantize_table` their types as [passes.quantize]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mase_hw.config.entries import PerNode
+from mase_hw.config.places import Places
+from mase_hw.config.quantize import ARGUMENTS, QuantSpec, parse_quantize
+from mase_hw.config.user_code import is_onnx
+from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
+from mase_hw.frontends.onnx_arrange import Placed, arrange
+from mase_hw.frontends.onnx_graph import Finder
+from mase_hw.frontends.onnx_names import Names
+from mase_hw.frontends.onnx_quant import ActivationQuant
+from mase_hw.frontends.onnx_read import read_graph
+from mase_hw.frontends.onnx_steps import Flatten, Linear
+from mase_hw.frontends.onnx_types import type_layers
+from mase_hw.frontends.onnx_walk import walk
+from mase_hw.numerics import Fixed
+
+
+@dataclass(frozen=True)
+class OnnxModel:
+    """The layers of a file in order. `quantized`: it has Quant nodes, which say the types."""
+
+    path: Path
+    input_shape: tuple[int, ...]
+    layers: tuple[Placed, ...]
+    quantized: bool
+
+
+def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
+    """The model in the file at `path`, or all that stands in its way. `where` is the TOML's line that names it."""
+    damaged = "the file is damaged: export it again"
+    try:
+        graph = read_graph(path, where)
+        names = Names()
+        with Collector() as found:
+            steps = walk(graph, found, names)
+    except RecursionError:
+        raise ProblemsError(Problem("its constants are nested too deeply", Place(path), damaged)) from None
+    layers = arrange(steps, int(np.prod(graph.shape)), names)
+    quantized = any(isinstance(step, ActivationQuant) or _has_type(step) for step in steps)
+    return OnnxModel(path, graph.shape, layers, quantized)
+
+
+def _has_type(step: object) -> bool:
+    if not isinstance(step, Linear):
+        return False
+    return step.weight.fixed is not None or (step.bias is not None and step.bias.fixed is not None)
+
+
+def quantize_table(
+    model: OnnxModel, written: Mapping[str, Any], places: Places | None = None
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """[passes.quantize] with the file's types in it, by name, and notes. A type that `written` gives wins."""
+    if not model.quantized:
+        return written, ()
+    with Collector() as found:
+        asked = parse_quantize(written, found, places, partial=True)
+        found.raise_if_any()
+        _check_keys(model, asked, found)
+        types = type_layers(model.layers, asked, Finder(found, Place(model.path)))
+    table: dict[str, Any] = {"by": "name"}
+    for name, spec in types.specs.items():
+        table[name] = {"config": _config(spec)}
+    return table, tuple(types.notes)
+
+
+def _check_keys(model: OnnxModel, asked: PerNode[QuantSpec], found: Collector) -> None:
+    nodes = {p.step.name: getattr(p.step, "op", "relu") for p in model.layers if not isinstance(p.step, Flatten)}
+    asked.check_keys(nodes, ("linear", "relu", "batch_norm1d"), found)
+
+
+def _config(spec: QuantSpec) -> dict[str, Any]:
+    assert spec.rounding is not None
+    config: dict[str, Any] = {"name": spec.rounding.value}
+    for argument in ARGUMENTS:
+        fixed: Fixed | None = getattr(spec, argument)
+        if fixed is not None:
+            config[f"{argument}_width"], config[f"{argument}_frac_width"] = fixed.width, fixed.frac
+            config[f"{argument}_signed"] = fixed.signed
+    return config
+
+
+def with_file_types(
+    values: Mapping[str, Any], base: Path, places: Places, found: Collector
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """A TOML's values whose [passes.quantize] says what its ONNX file says, and notes; other models are left alone."""
+    name = values.get("model")
+    passes = values.get("passes", {})
+    written = passes.get("quantize", {}) if isinstance(passes, Mapping) else None
+    if not isinstance(name, str) or not is_onnx(name) or not isinstance(written, Mapping):
+        return values, ()
+    nothing = {**values, "passes": {**passes, "quantize": {}}}  # what is wrong with the table has been told here
+    model = found.attempt(lambda: read_onnx(base / name, places.of("model")))
+    if model is None:
+        parse_quantize(written, found, places, partial=True)
+        return nothing, ()
+    if not model.quantized:
+        return values, ()
+    fuse = passes.get("fuse_batch_norm")
+    if isinstance(fuse, Mapping) and fuse.get("enabled", True):
+        text = f"passes.fuse_batch_norm: {name} has Quant nodes, and its types would not fit the fused layers"
+        hint = "fold the batch norms before the export, or delete the table"
+        found.add(text, places.of("passes", "fuse_batch_norm"), hint)
+    done = found.attempt(lambda: quantize_table(model, written, places))
+    if done is None:
+        return nothing, ()
+    return {**values, "passes": {**passes, "quantize": done[0]}}, done[1]

@@ -1,0 +1,235 @@
+"""What each operator of an ONNX file does to the chain of steps; what it may not be is a problem with its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mase_hw.frontends.onnx_constants import Constants
+from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Finder, Node
+from mase_hw.frontends.onnx_names import Names, layer_candidates, node_candidates
+from mase_hw.frontends.onnx_quant import Constant, on_activation, parse_quant
+from mase_hw.frontends.onnx_refusals import SUPPORTED
+from mase_hw.frontends.onnx_steps import Flatten, Linear, Norm, Relu, Step
+from mase_hw.numerics.rounding import Integers
+
+_FLOAT = 1  # TensorProto.FLOAT
+
+
+@dataclass
+class Walk:
+    """Where the walk is: the tensor that flows, as `[batch, *shape]`, and what was found on the way.
+
+    `order`: element k of the tensor, flattened, is element `order[k]` of what our layers hand on. Transposes do no
+    more than change it; the next matrix takes it in.
+    """
+
+    constants: Constants
+    finder: Finder
+    names: Names
+    shape: tuple[int, ...]
+    order: Integers
+    steps: list[Step] = field(default_factory=list)
+    biasless: bool = False  # the last step is a MatMul that may still get its bias
+
+
+def handler(node: Node) -> Callable[[Walk, Node], None] | None:
+    """What takes the node; None: its operator is not supported."""
+    if node.is_quant:
+        return _quant
+    return _HANDLERS.get(node.op) if node.domain in STANDARD_DOMAINS else None
+
+
+def _quant(state: Walk, node: Node) -> None:
+    state.biasless = False
+    if node.inputs[0] in state.constants:
+        state.finder.node(node, "its scale, zero point or bit width depends on the model's input")
+        return
+    quant = parse_quant(node, state.constants.array, state.finder)
+    made = None if quant is None else on_activation(quant, len(state.shape) + 1, state.finder)
+    if made is not None:
+        state.steps.append(made)
+
+
+def _constant(state: Walk, node: Node, index: int, what: str) -> Constant | None:
+    """An input of the node that must be a constant of finite numbers."""
+    name = node.inputs[index] if index < len(node.inputs) else ""
+    if name not in state.constants:
+        state.finder.node(node, f"its {what} is not a constant", "hardware multiplies by constants alone")
+        return None
+    told = len(state.finder.found.problems)
+    found = state.constants.get(name)
+    if found is None and len(state.finder.found.problems) == told:
+        state.finder.node(node, f"its {what} holds no numbers")
+    if found is not None and not np.isfinite(found.values).all():
+        bad = int((~np.isfinite(found.values)).sum())
+        text = f"its {what} has {bad} values that are NaN or infinite"
+        state.finder.node(node, text, "check the training")
+        return None
+    return found
+
+
+def _matrix(state: Walk, node: Node, transposed: bool) -> None:
+    """`x @ W`, or `x @ W.T` where `transposed`; our weight is [out, in]."""
+    if node.inputs[0] in state.constants:
+        state.finder.node(node, "multiplies a constant by the input", "write it as input x constant")
+        return
+    weight = _constant(state, node, 1, "weight")
+    bias = _constant(state, node, 2, "bias") if len(node.inputs) > 2 and node.inputs[2] else None
+    if weight is None or state.finder.found.problems:
+        return
+    if len(state.shape) != 1 or weight.values.ndim != 2:
+        text = f"multiplies [batch, {', '.join(map(str, state.shape))}] by a constant of shape {weight.values.shape}"
+        state.finder.node(node, text, "only [batch, features] by a matrix becomes hardware: flatten first")
+        return
+    values = weight.values if transposed else weight.values.T
+    if values.shape[1] != state.shape[0]:
+        state.finder.node(node, f"its weight has {values.shape[1]} inputs, and {state.shape[0]} features reach it")
+        return
+    columns = np.empty_like(values)
+    columns[:, state.order] = values
+    outs = len(values)
+    names = [*weight.names, *(bias.names if bias else ())]
+    name = state.names.take(layer_candidates(node.name, node.scope, names), "linear")
+    state.steps.append(Linear(name, node, replace(weight, values=columns), None))
+    state.shape, state.order = (outs,), np.arange(outs)
+    state.biasless = bias is None
+    if bias is not None:
+        _set_bias(state, node, bias)
+
+
+def _set_bias(state: Walk, node: Node, bias: Constant) -> None:
+    step, outs = state.steps[-1], state.shape[0]
+    assert isinstance(step, Linear)
+    shape = bias.values.shape
+    if bias.values.size not in (1, outs) or (shape and shape[-1] != bias.values.size):
+        state.finder.node(node, f"adds a constant of shape {shape} to {outs} features", "add one number for each")
+        return
+    values = np.broadcast_to(bias.values.reshape(-1), (outs,)).copy()
+    state.steps[-1] = replace(step, bias=replace(bias, values=values))
+    state.biasless = False
+
+
+def _gemm(state: Walk, node: Node) -> None:
+    wanted = {"transA": 0.0, "alpha": 1.0, "beta": 1.0}
+    given = {key: state.finder.number(node, key, value) for key, value in wanted.items()}
+    if given != wanted:
+        told = ", ".join(f"{key} = {given[key]:g}" for key in wanted if given[key] != wanted[key])
+        state.finder.node(node, f"{told} is not supported", "use transA = 0, alpha = 1, beta = 1")
+        return
+    _matrix(state, node, bool(state.finder.number(node, "transB", 0)))
+
+
+def _matmul(state: Walk, node: Node) -> None:
+    _matrix(state, node, False)
+
+
+def _add(state: Walk, node: Node) -> None:
+    inputs = [index for index, name in enumerate(node.inputs) if name in state.constants]
+    if len(inputs) != 1 or not state.biasless:
+        text = "an Add that is not the bias right after a MatMul is not supported"
+        state.finder.node(node, text, "export the layer as Gemm, or add right after the MatMul")
+        return
+    bias = _constant(state, node, inputs[0], "bias")
+    if bias is not None:
+        _set_bias(state, node, bias)
+
+
+def _relu(state: Walk, node: Node) -> None:
+    state.biasless = False
+    state.steps.append(Relu(state.names.take(node_candidates(node.name, node.scope), "relu")))
+
+
+def _norm(state: Walk, node: Node) -> None:
+    state.biasless = False
+    told = len(state.finder.found.problems)
+    parts = [_constant(state, node, k, what) for k, what in enumerate(("scale", "B", "mean", "variance"), 1)]
+    if state.finder.number(node, "training_mode", 0):
+        state.finder.node(node, "is in training mode", "call model.eval() before the export")
+    if len(state.finder.found.problems) > told or any(part is None for part in parts):
+        return
+    if len(state.shape) != 1 or any(part is None or part.values.shape != state.shape for part in parts):
+        text = f"norms [batch, {', '.join(map(str, state.shape))}], and only [batch, features] becomes hardware"
+        state.finder.node(node, text, "flatten before it")
+        return
+    tensors = []
+    eps = state.finder.number(node, "epsilon", 1e-5)
+    if not (parts[3] is not None and (parts[3].values + eps > 0).all()):
+        state.finder.node(node, "a variance is negative, or zero without an epsilon", "check the training")
+        return
+    for part in parts:
+        assert part is not None
+        ordered = np.empty_like(part.values)
+        ordered[state.order] = part.values
+        tensors.append(ordered)
+    names = [name for part in parts if part for name in part.names]
+    name = state.names.take(layer_candidates(node.name, node.scope, names), "norm")
+    scale, shift, mean, var = tensors
+    state.steps.append(Norm(name, node, scale, shift, mean, var, eps))
+
+
+def _flatten(state: Walk, node: Node) -> None:
+    axis, rank = state.finder.number(node, "axis", 1), len(state.shape) + 1
+    if axis not in (1, 1 - rank):
+        state.finder.node(node, f"axis = {axis} does not keep the batch", "use axis = 1")
+        return
+    _to_vector(state, node)
+
+
+def _to_vector(state: Walk, node: Node) -> None:
+    if len(state.shape) > 1:
+        state.biasless = False
+        state.steps.append(Flatten(state.names.take(node_candidates(node.name, node.scope), "flatten")))
+        state.shape = (len(state.order),)
+
+
+def _reshape(state: Walk, node: Node) -> None:
+    told = _constant(state, node, 1, "shape")
+    if told is None:
+        return
+    sizes, features = [int(size) for size in told.values.ravel()], len(state.order)
+    same = len(state.shape) == 1 and sizes[-1:] == [0]
+    if len(sizes) != 2 or sizes == [-1, -1] or not (sizes[1] in (-1, features) or same):
+        text = f"reshapes [batch, {', '.join(map(str, state.shape))}] to {sizes}"
+        state.finder.node(node, text, "only flattening to [batch, features] is supported")
+        return
+    _to_vector(state, node)
+
+
+def _transpose(state: Walk, node: Node) -> None:
+    axes = list(range(len(state.shape) + 1))
+    perm = list(np.atleast_1d(node.attributes.get("perm", axes[::-1])))
+    if not all(isinstance(axis, int | np.integer) for axis in perm) or sorted(perm) != axes or perm[0] != 0:
+        state.finder.node(
+            node, f"perm = [{', '.join(map(str, perm))}] moves the batch", "the first axis must stay the first"
+        )
+        return
+    moved = state.order.reshape(state.shape).transpose([int(axis) - 1 for axis in perm[1:]])
+    state.shape, state.order = moved.shape, moved.ravel()
+
+
+def _nothing(state: Walk, node: Node) -> None:
+    """Identity; a dropout that does not drop."""
+
+
+def _cast(state: Walk, node: Node) -> None:
+    if node.attributes.get("to") != _FLOAT:
+        state.finder.node(node, "casts to a type that is not float32", "leave the cast out; Quant nodes say the types")
+
+
+_HANDLERS: dict[str, Callable[[Walk, Node], None]] = {
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+    "Add": _add,
+    "Relu": _relu,
+    "BatchNormalization": _norm,
+    "Flatten": _flatten,
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "Identity": _nothing,
+    "Dropout": _nothing,
+    "Cast": _cast,
+}
+assert {*_HANDLERS, "Quant"} == set(SUPPORTED)

@@ -1,0 +1,36 @@
+"""Why a node of an ONNX file does not become hardware, and what to do about it."""
+
+from __future__ import annotations
+
+from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Node
+
+SUPPORTED = (
+    *("Gemm", "MatMul", "Add", "Relu", "BatchNormalization", "Quant"),
+    *("Flatten", "Reshape", "Transpose", "Identity", "Dropout", "Cast"),
+)
+_QCDQ = "convert QuantizeLinear and DequantizeLinear to Quant nodes: qonnx.transformation.qcdq_to_qonnx"
+_CUT = "end the export before it: the class with the largest score is the same"
+_CONVOLUTION = "there are no convolutions in hardware: use linear layers"
+
+_WHY: dict[str, tuple[str, str]] = {
+    "BipolarQuant": ("numbers of -1 and 1 are not one of our types", "use a Quant of 2 bits"),
+    "Trunc": ("truncating to fewer bits is not supported", "use a Quant with rounding_mode FLOOR or ROUND"),
+    "FloatQuant": ("small floats are not one of our types", "use Quant: fixed-point types"),
+    "QuantizeLinear": ("is not a Quant node", _QCDQ),
+    "DequantizeLinear": ("is not a Quant node", _QCDQ),
+    "MultiThreshold": ("thresholds are not supported", "hand over the model before FINN streamlines it"),
+    "Softmax": ("is not supported in hardware", _CUT),
+    "LogSoftmax": ("is not supported in hardware", _CUT),
+    "ArgMax": ("is not supported in hardware", "end the export before it"),
+    "TopK": ("is not supported in hardware", "end the export before it"),
+    "Conv": ("is not supported in hardware", _CONVOLUTION),
+    "Shape": ("a shape that is computed is not supported", "export with torch.flatten(x, 1), or run qonnx-cleanup"),
+}
+
+
+def refusal(node: Node) -> tuple[str, str]:
+    """Text and hint for a node whose operator is not supported."""
+    if node.op in _WHY:
+        return _WHY[node.op]
+    domain = "" if node.domain in STANDARD_DOMAINS else f" of {node.domain}"
+    return f"{node.op or 'an operator without a name'}{domain} is not supported", f"supported: {', '.join(SUPPORTED)}"

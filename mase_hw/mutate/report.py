@@ -1,0 +1,104 @@
+"""The score: how many mutants were killed, by whom, and which are left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from mase_hw.mutate.run import Judged, Request
+
+
+@dataclass(frozen=True)
+class Score:
+    """The mutants of a run, or of as much of it as there is."""
+
+    judged: tuple[Judged, ...]
+
+    @classmethod
+    def of(cls, judged: Iterable[Judged]) -> Score:
+        order = {"alive": 0, "killed": 1, "equivalent": 2, "invalid": 3}
+        return cls(
+            tuple(sorted(judged, key=lambda j: (order[j.verdict.status], j.mutant.file, j.mutant.line, j.mutant.what)))
+        )
+
+    def those(self, status: str) -> list[Judged]:
+        return [each for each in self.judged if each.verdict.status == status]
+
+    @property
+    def counted(self) -> int:
+        """Those that something could notice."""
+        return len(self.those("killed")) + len(self.those("alive"))
+
+    def seen_by(self, who: str) -> int:
+        return sum(who in each.verdict.by for each in self.those("killed"))
+
+    def lines(self) -> list[str]:
+        """The summary, every mutant that is equivalent, with its proof, and every one that is alive."""
+        killed, counted = len(self.those("killed")), self.counted
+        share = f" ({100 * killed / counted:.1f} %)" if counted else ""
+        said = [f"{killed} of {counted} mutants killed{share}"]
+        for who, text in (("bench", "by the bench"), ("prover", "by the prover")):
+            asked = [j for j in self.judged if getattr(j.verdict, who) is not None and j.verdict.status != "equivalent"]
+            if asked:
+                said.append(f"  {text}: {self.seen_by(who)}")
+        said.append(f"not counted: {len(self.those('equivalent'))} equivalent, {len(self.those('invalid'))} invalid")
+        said += [f"equivalent {describe(each)}\n    {each.verdict.why}" for each in self.those("equivalent")]
+        for each in self.those("alive"):
+            said.append(f"ALIVE {describe(each)}")
+            said += [f"    {text}" for text in (each.verdict.why, _silent(each)) if text]
+        return said
+
+    def kinds(self) -> list[tuple[str, str, Counter[str]]]:
+        """Kind, operator, and how many ended how."""
+        found: dict[tuple[str, str], Counter[str]] = {}
+        for each in self.judged:
+            found.setdefault((each.mutant.kind, each.mutant.operator), Counter())[each.verdict.status] += 1
+        return [(*key, found[key]) for key in sorted(found)]
+
+
+def describe(each: Judged) -> str:
+    where = f" ({each.mutant.component})" if each.mutant.component else ""
+    return f"{each.mutant.place}{where}: {each.mutant.operator}: {each.mutant.what}"
+
+
+def _silent(each: Judged) -> str:
+    return f"prover: {each.verdict.prover}" if each.verdict.prover else ""
+
+
+def document(score: Score, request: Request, *, stopped: bool, drawn: int) -> dict[str, Any]:
+    """The whole run as plain values."""
+    return {
+        "schema": 1,
+        "count": request.count,
+        "seed": request.seed,
+        "engine": request.engine,
+        "drawn": drawn,
+        "stopped": stopped,
+        "killed": len(score.those("killed")),
+        "killed_by_bench": score.seen_by("bench"),
+        "killed_by_prover": score.seen_by("prover"),
+        "alive": len(score.those("alive")),
+        "equivalent": len(score.those("equivalent")),
+        "invalid": len(score.those("invalid")),
+        "mutants": [_entry(each) for each in score.judged],
+    }
+
+
+def _entry(each: Judged) -> dict[str, Any]:
+    mutant, verdict = each.mutant, each.verdict
+    return {
+        "kind": mutant.kind,
+        "operator": mutant.operator,
+        "file": mutant.file,
+        "line": mutant.line,
+        "component": mutant.component or verdict.subject,
+        "what": mutant.what,
+        "status": verdict.status,
+        "by": list(verdict.by),
+        "bench": verdict.bench,
+        "prover": verdict.prover,
+        "why": verdict.why,
+        "seconds": verdict.seconds,
+    }

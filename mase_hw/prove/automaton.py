@@ -1,0 +1,212 @@
+"""The control of a component, taken from its netlist: a finite automaton of which every bit is known.
+
+Control is every register that decides about a valid or a ready, and every other that is reset, as long as no bit of
+data reaches it. What its logic computes for the rest of the component (selects, enables, addresses) is the *boundary*.
+The logic is compiled to one Python function, since it is evaluated for every state and input.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mase_hw.prove.cells import function, operands
+from mase_hw.prove.claims import NotProvedError
+from mase_hw.prove.machine import Machine, order
+from mase_hw.prove.netlist import Cell, Net, Netlist
+from mase_hw.prove.timing import combinational_cone, cone_of
+from mase_hw.prove.words import UNKNOWN, Words
+
+BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor", "$mux", "$bwmux", "$dff")
+
+
+class Automaton:
+    """`step(state, valid, ready)` gives the next state and the boundary; states and boundary are packed bits."""
+
+    def __init__(self, netlist: Netlist) -> None:
+        self.netlist = netlist
+        self.inputs = {netlist.ports["data_in_0_valid"][0]: "v"}
+        self.inputs[netlist.ports["enable" if "enable" in netlist.ports else "data_out_0_ready"][0]] = "r"
+        self.registers = self._registers()
+        self.state_bit = {net: k for k, net in enumerate(self.registers)}
+        self.cells = self._control_cells()
+        driven = {net for cell in self.cells for net in cell.ports["Y"]}
+        self.known = {*driven, *self.registers, *self.inputs, *netlist.ports["rst"]}  # control nets
+        self.boundary = self._boundary()
+        self.boundary_bit = {net: k for k, net in enumerate(self.boundary)}
+        self._step = self._compile()
+        self.start = self._after_reset()
+
+    def step(self, state: int, valid: int, ready: int) -> tuple[int, int]:
+        """The next state and the boundary."""
+        after, boundary, unknown = self._step(state, valid, ready)
+        if unknown:
+            raise NotProvedError("the control takes a branch that gives it no value", refuted=True)
+        return after, boundary
+
+    def bits(self, nets: Iterable[Net]) -> int:
+        """The boundary's bits that are these nets, as a mask."""
+        return sum(1 << self.boundary_bit[net] for net in nets)
+
+    def value(self, boundary: int, nets: Sequence[Net]) -> int:
+        """The number on these nets, all of them constants or of the boundary."""
+        found = 0
+        for k, net in enumerate(nets):
+            bit = int(net) if isinstance(net, str) else (boundary >> self.boundary_bit[net]) & 1
+            found |= bit << k
+        return found
+
+    def _registers(self) -> list[Net]:
+        netlist = self.netlist
+        data = tainted(netlist)
+        ends = [port for port in ("data_out_0_valid", "data_in_0_ready") if port in netlist.ports]
+        decide = cone_of(netlist, [netlist.ports[port][0] for port in ends])
+        if decide & data:
+            raise NotProvedError("valid or ready depends on data", refuted=True)
+        found: list[Net] = []
+        reset = netlist.ports["rst"][0]
+        for cell in netlist.cells:
+            if cell.type != "$dff":
+                continue
+            plain = [k for k, net in enumerate(cell.ports["Q"]) if net not in data]
+            if not plain:
+                continue
+            is_reset = reset in combinational_cone(netlist, [cell.ports["D"][k] for k in plain])
+            found += [cell.ports["Q"][k] for k in plain if is_reset or cell.ports["Q"][k] in decide]
+        return found
+
+    def _control_cells(self) -> list[Cell]:
+        """Cells of which every input is known, in order."""
+        known: set[Net] = {*self.inputs, *self.registers, *self.netlist.ports["rst"], "0", "1", "x"}
+        self.perhaps: set[Net] = {"x"}  # nets that are x unless some multiplexer takes another branch
+        found = []
+        for cell in order(self.netlist):
+            if not isinstance(cell, Cell):
+                continue
+            read = {net for port, nets in cell.ports.items() if port != "Y" for net in nets}
+            if read <= known:
+                found.append(cell)
+                known.update(cell.ports["Y"])
+                if read & self.perhaps:
+                    self.perhaps.update(cell.ports["Y"])
+        return found
+
+    def _boundary(self) -> list[Net]:
+        """Control nets that something else reads: data logic, memories, the two ends of the handshake."""
+        control = {cell.name for cell in self.cells if not self.perhaps.intersection(cell.ports["Y"])}
+        read: dict[Net, None] = {}
+        for cell in self.netlist.cells:
+            if cell.name in control or cell.type == "$scopeinfo":
+                continue
+            for port, nets in cell.ports.items():
+                if port in ("Y", "Q", "RD_DATA", "CLK", "RD_CLK", "WR_CLK"):
+                    continue
+                if cell.type == "$dff":
+                    nets = tuple(d for d, q in zip(nets, cell.ports["Q"], strict=True) if q not in self.state_bit)
+                read.update(dict.fromkeys(nets))
+        for port in ("data_out_0_valid", "data_in_0_ready", "data_out_0"):
+            read.update(dict.fromkeys(self.netlist.ports.get(port, ())))
+        return [net for net in read if net in self.known and net not in self.perhaps]
+
+    def _compile(self) -> Callable[[int, int, int], tuple[int, int, int]]:
+        """State, valid and ready to the next state, the boundary, and 0: the last has a bit for every x in them."""
+        netlist = self.netlist
+        place: dict[Net, tuple[str, int]] = {net: ("s", k) for net, k in self.state_bit.items()}
+        place |= {"1": ("1", 0), **{net: (name, 0) for net, name in self.inputs.items()}}
+        unknown: dict[Net, tuple[str, int]] = {"x": ("1", 0)}
+        space: dict[str, Any] = {}
+        lines = ["def step(s, v, r):"]
+        pairs = [pair for cell in netlist.cells if cell.type == "$dff"
+                 for pair in zip(cell.ports["Q"], cell.ports["D"], strict=True)]  # fmt: skip
+        next_of = dict(pairs)
+        after = [next_of[net] for net in self.registers]
+        if any(isinstance(net, int) and net not in self.known for net in after):
+            raise NotProvedError("a register that is reset, and no data reaches, depends on one that is not reset")
+        needed = combinational_cone(netlist, [*after, *self.boundary])
+        reset = netlist.ports["rst"][0]
+        for n, cell in enumerate(self.cells):
+            if not needed.intersection(cell.ports["Y"]):
+                continue
+            space[f"f{n}"] = function(cell)
+            read = [["0" if net == reset else net for net in cell.ports[port]] for port in operands(cell)]
+            lines.append(f" c{n} = f{n}({', '.join(_text(nets, place) for nets in read)})")
+            place |= {net: (f"c{n}", k) for k, net in enumerate(cell.ports["Y"]) if isinstance(net, int)}
+            if self.perhaps.intersection(cell.ports["Y"]):
+                flags = [_text(nets, unknown) for nets in read]
+                wrong, all_bits = " or ".join(f"({flag})" for flag in flags), (1 << cell.width("Y")) - 1
+                if cell.type == "$mux":  # the branch that is taken
+                    lines.append(
+                        f" x{n} = {all_bits} if {flags[2]} else ({flags[1]} if {_text(read[2], place)} else {flags[0]})"
+                    )
+                else:
+                    lines.append(f" x{n} = {all_bits} if {wrong} else 0")
+                unknown |= {net: (f"x{n}", k) for k, net in enumerate(cell.ports["Y"])}
+        ends = [_text(after, place), _text(self.boundary, place), _text([*after, *self.boundary], unknown)]
+        lines.append(f" return {', '.join(ends)}")
+        exec("\n".join(lines), space)  # built above from numbers alone
+        made: Callable[[int, int, int], tuple[int, int, int]] = space["step"]
+        return made
+
+    def _after_reset(self) -> int:
+        """The registers after one cycle of reset, whatever they and everything else held."""
+        control = {cell.name for cell in self.cells}
+        mine, every = set(self.registers), self.netlist.cells
+        flops = [cell for cell in every if cell.type == "$dff" and mine.intersection(cell.ports["Q"])]
+        cells = (*flops, *(cell for cell in every if cell.name in control))
+        machine = Machine(replace(self.netlist, cells=cells), Words(np.zeros(1, np.int64), np.ones(1, np.int64)))
+        for nets in (*self.netlist.ports.values(), *(cell.ports["D"] for cell in flops)):
+            machine.values |= {net: UNKNOWN for net in nets if isinstance(net, int)}
+        machine.set("rst", [1])
+        machine.settle()
+        machine.tick()
+        found = machine.number(tuple(self.registers))
+        if found is None:
+            raise NotProvedError("a register that decides about valid or ready is not reset", refuted=True)
+        return found
+
+
+def tainted(netlist: Netlist) -> set[Net]:
+    """Every net that a bit of the input's data reaches, through logic, registers and memories."""
+    leads: dict[Net | tuple[str, str], list[Net | tuple[str, str]]] = defaultdict(list)
+    for cell in netlist.cells:
+        outs = [port for port in ("Y", "Q", "RD_DATA") if port in cell.ports]
+        for out in outs:
+            for port, nets in cell.ports.items():
+                if port == out or port.endswith("CLK"):
+                    continue
+                if cell.type in BITWISE and len(nets) == len(cell.ports[out]):
+                    for a, b in zip(nets, cell.ports[out], strict=True):
+                        leads[a].append(b)
+                else:
+                    for net in nets:
+                        leads[net].append((cell.name, out))
+            leads[(cell.name, out)] += cell.ports[out]
+    seen: set[Net | tuple[str, str]] = set()
+    todo: list[Net | tuple[str, str]] = list(netlist.ports["data_in_0"])
+    while todo:
+        at = todo.pop()
+        if at not in seen and at not in ("0", "1", "x"):
+            seen.add(at)
+            todo += leads[at]
+    return {net for net in seen if isinstance(net, int)}
+
+
+def _text(nets: Sequence[Net], place: dict[Net, tuple[str, int]]) -> str:
+    """The number on some nets as an expression: neighbours of one variable are taken together; the rest is 0."""
+    parts, k = ["0"], 0
+    while k < len(nets):
+        net = nets[k]
+        if net not in place:
+            k += 1
+            continue
+        name, low = place[net]
+        length = 1
+        while k + length < len(nets) and place.get(nets[k + length]) == (name, low + length):
+            length += 1
+        parts.append(f"(({name} >> {low}) & {(1 << length) - 1}) << {k}")
+        k += length
+    return " | ".join(parts)

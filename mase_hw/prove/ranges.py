@@ -1,0 +1,69 @@
+"""Exact bounds of sums over the single bits of numbers that lie in ranges: not every pattern of bits is met.
+
+A range is cut into blocks of numbers that share their upper bits and have every pattern below: at most two for each bit
+of the number. Within a block the bits below are free, so a sum over the bits has its greatest value where each of them
+is as its factor's sign says. The numbers are independent of each other, so the bounds of the whole add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mase_hw.numerics.rounding import Integers
+
+
+class BitRanges:
+    """The bits of several numbers, `width` variables for each, of which the lowest `used` are its own."""
+
+    def __init__(self, ranges: Sequence[tuple[int, int]], used: Sequence[int], width: int) -> None:
+        blocks = [list(_blocks(lo, hi, bits)) for (lo, hi), bits in zip(ranges, used, strict=True)]
+        most = max(map(len, blocks))
+        self.fixed = np.zeros((len(blocks), most, width), np.float64)
+        self.free = np.zeros_like(self.fixed)
+        for i, (found, bits) in enumerate(zip(blocks, used, strict=True)):
+            for k in range(most):  # a block more than once changes nothing
+                start, low = found[k % len(found)]
+                self.fixed[i, k] = [(start >> n) & 1 for n in range(width)]
+                self.free[i, k, : min(low, bits)] = 1
+        self.partial = np.array(
+            [len(found) > 1 or found[0][1] < bits for found, bits in zip(blocks, used, strict=True)]
+        )
+        self.width = width
+        same = (self.free == 0).all(axis=1) & (self.fixed == self.fixed[:, :1]).all(axis=1)
+        self.known = same.reshape(-1)  # bits that are the same in all numbers of a range
+        self.only = self.fixed[:, 0].reshape(-1).astype(np.int64)
+
+    def bounds(self, factors: Integers) -> tuple[int, int]:
+        """The least and the greatest sum of factors times bits; exact below 2**53, which `Words` sees to."""
+        by_number = factors.reshape(len(self.partial), self.width)
+        used = by_number.any(axis=1)
+        plain = by_number[used & ~self.partial]
+        lo, hi = int(np.minimum(plain, 0).sum()), int(np.maximum(plain, 0).sum())
+        some = np.flatnonzero(used & self.partial)
+        if len(some):
+            each = by_number[some].astype(np.float64)[:, :, None]
+            base, free = self.fixed[some] @ each, self.free[some]
+            lo += int((base + free @ np.minimum(each, 0)).min(axis=1).sum())
+            hi += int((base + free @ np.maximum(each, 0)).max(axis=1).sum())
+        return lo, hi
+
+
+def _blocks(lo: int, hi: int, bits: int) -> Iterator[tuple[int, int]]:
+    """(start, free bits below) of the blocks that make up `lo..hi`, as patterns of `bits` bits."""
+    mask = (1 << bits) - 1
+    if lo < 0:
+        yield from _aligned(lo & mask, min(hi, -1) & mask)
+        lo = 0
+    if hi >= lo:
+        yield from _aligned(lo & mask, hi & mask)
+
+
+def _aligned(lo: int, hi: int) -> Iterator[tuple[int, int]]:
+    while lo <= hi:
+        low = (lo & -lo).bit_length() - 1 if lo else hi.bit_length() + 1
+        while lo + (1 << low) - 1 > hi:
+            low -= 1
+        yield lo, low
+        lo += 1 << low

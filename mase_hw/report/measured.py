@@ -1,0 +1,52 @@
+"""What Yosys counted of a build: report/synth-<target>.json, if it speaks of the RTL that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mase_hw.emit import Build
+from mase_hw.report.reading import DAMAGED, changed, read_table, said
+from mase_hw.synth.report import SCHEMA
+from mase_hw.synth.run import digests
+
+FIGURES = ("lut", "ff", "dsp", "bram")
+
+
+def measured(build: Build) -> list[dict[str, Any]]:
+    """Every target's report, by target."""
+    now = digests(build.path, [path.relative_to(build.path).as_posix() for path in build.rtl])
+    return [_target(build, path.name, now) for path in sorted((build.path / "report").glob("synth-*.json"))]
+
+
+def _target(build: Build, name: str, now: dict[str, str]) -> dict[str, Any]:
+    target = name.removeprefix("synth-").removesuffix(".json")
+    content = read_table(build.path / "report" / name, SCHEMA)
+    again = said("synth", build.path, "--target", target)
+    entry: dict[str, Any] = {"target": target, "status": "unknown", "why": "", "command": again}
+    if not isinstance(content, dict):
+        return {**entry, "why": content or f"{name} is gone"}
+    try:
+        if differ := changed(content["rtl"], now):
+            return {**entry, "status": "stale", "why": f"changed since it was synthesized: {', '.join(differ)}"}
+        routed = content["pnr"]
+        return {
+            **entry,
+            "status": "measured",
+            "dsp_blocks": bool(content["dsp"]),
+            "total": figures([content["total"]]),
+            "depth": int(content["total"]["depth"]),
+            "components": {str(row["name"]): figures([row]) for row in content["components"]},
+            "outside": figures([content["outside"]]) if content["outside"] else None,
+            "fmax_mhz": float(routed["fmax_mhz"]) if routed else None,
+            "tools": {name: str(text) for name, text in content["tools"].items()},
+        }
+    except DAMAGED as error:
+        return {**entry, "why": f"{name} is damaged: {type(error).__name__}: {error}"}
+
+
+def figures(costs: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """The four figures of a table, summed; LUTs used as memory are LUTs."""
+    rows = list(costs)
+    sums = {key: sum(int(row[key]) for row in rows) for key in FIGURES}
+    return {**sums, "lut": sums["lut"] + sum(int(row["lutram"]) for row in rows)}

@@ -1,0 +1,131 @@
+"""The report in a terminal: what matters most of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mase_hw.report.measured import FIGURES
+from mase_hw.report.words import Tone, headline, number, pattern_totals, real
+
+_STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "mixed": "yellow", "none": "dim"}
+
+
+def show(content: Mapping[str, Any], console: Console) -> None:
+    """Everything is printed as text: names from a model are no markup."""
+    model = content["model"]
+    of = f"{model['model'] or 'a model'}{' on ' + str(model['dataset']) if model['dataset'] else ''}"
+    features = [model[side]["features"] for side in ("input", "output")]
+    _line(console, f"{model['project']}: {of}, {features[0]} features in, {features[1]} out", "bold")
+    console.print(_layers(content))
+    total = content["layers"]["total"]
+    _line(console, f"interval {total['interval']} cycles, latency {total['latency']} cycles (exact, never stalled)")
+    _line(console, f"LUT, FF, DSP, BRAM are predicted: {content['predicted']}")
+    for entry in content["synthesis"]["targets"]:
+        counted = (
+            ", ".join(f"{number(entry['total'][key])} {key.upper()}" for key in FIGURES) if "total" in entry else ""
+        )
+        _line(console, f"counted for {entry['target']}: {counted or entry['status'] + ': ' + entry['why']}")
+    console.print(_values(content["values"]))
+    _accuracy(content, console)
+    for badge in headline(content):
+        _line(console, badge.text, _STYLES[badge.tone])
+        if badge.where == "simulated":
+            _benches(content["simulation"], console)
+        if badge.where == "proved":
+            _proof(content["proof"], console)
+    _next(content, console)
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style), soft_wrap=True)
+
+
+def _layers(content: Mapping[str, Any]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    numbers = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
+    for title in ("layer", "operator", "built", "lanes", "types", *numbers):
+        table.add_column(title, overflow="fold", justify="right" if title in numbers else "left")
+    layers = content["layers"]
+    for row in layers["rows"]:
+        cells = [row["name"], row["op"], row["built"], " -> ".join(map(str, row["lanes"]))]
+        cells += [f"{row['types']['data_in']} -> {row['types']['data_out']}", str(row["interval"]), str(row["latency"])]
+        table.add_row(*map(Text, cells), *_figures(row["predicted"]))
+    if layers["between"]:
+        count = len(layers["between"]["components"])
+        table.add_row("between layers", "", f"{count} buffers", *[""] * 4, *_figures(layers["between"]["predicted"]))
+    table.add_section()
+    table.add_row("total", *[""] * 6, *_figures(layers["total"]["predicted"]))
+    return table
+
+
+def _figures(figures: Mapping[str, int]) -> list[str]:
+    return [str(figures[key]) for key in FIGURES]
+
+
+def _values(values: Mapping[str, Any]) -> Table:
+    told = (
+        "samples of the test split"
+        if values["origin"] == "data set"
+        else "vectors as a simulation takes them, not data"
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{values['vectors']} {told}", title_justify="left")
+    for title in ("behind", "type", "smallest", "largest", "saturated", "rms error", "largest error", "dB"):
+        table.add_column(title, overflow="fold", justify="left" if title == "behind" else "right")
+    for layer in values["layers"]:
+        clamped, error = layer["clamped"], layer["error"]
+        share = f"{(clamped['low'] + clamped['high']) / clamped['values']:.3%}" if clamped else "-"
+        errors = [real(error["rms"]), real(error["largest"])] if error else ["-", "-"]
+        errors.append(f"{error['sqnr_db']:.1f}" if error and error["sqnr_db"] is not None else "-")
+        table.add_row(
+            Text(layer["name"]), layer["type"], real(layer["smallest"]), real(layer["largest"]), share, *errors
+        )
+    return table
+
+
+def _accuracy(content: Mapping[str, Any], console: Console) -> None:
+    accuracy = content["accuracy"]
+    if accuracy is None:
+        return
+    known = accuracy["hardware"] is not None
+    hardware = f"{accuracy['hardware']:.2%}" if known else f"not known: {accuracy['why']}"
+    text = f"accuracy: float {accuracy['float']:.2%}, quantized {accuracy['quantized']:.2%}, hardware {hardware}"
+    _line(console, text)
+
+
+def _benches(simulation: Mapping[str, Any], console: Console) -> None:
+    for bench in simulation["benches"]:
+        sums = pattern_totals(bench)
+        patterns = len(bench["patterns"])
+        text = f"  {bench['bench']} ({bench['engine']}): {bench['status']}, {patterns} stall patterns, "
+        text += f"{number(sums['compared'])} outputs compared, {number(sums['equal'])} equal"
+        _line(console, text + (f": {bench['why']}" if bench["why"] else ""))
+    if simulation["benches"] and simulation["not_run"]:
+        _line(console, f"  not simulated: {', '.join(simulation['not_run'])}")
+
+
+def _proof(proof: Mapping[str, Any], console: Console) -> None:
+    claims = proof["claims"]
+    if claims:
+        count = sum(claim["status"] == "proved" for claim in claims)
+        _line(console, f"  {count} of {len(claims)} claims {'were' if proof['status'] == 'stale' else 'are'} proved")
+    if proof["why"]:
+        _line(console, f"  {proof['why']}")
+
+
+def _next(content: Mapping[str, Any], console: Console) -> None:
+    """The commands that would fill in what is missing."""
+    wanted = {
+        content["simulation"]["command"]: content["simulation"]["status"] != "passed",
+        content["proof"]["command"]: content["proof"]["status"] != "proved",
+        content["synthesis"]["command"]: not any(t["status"] == "measured" for t in content["synthesis"]["targets"]),
+        content["front"]["command"]: content["front"]["status"] != "explored",
+    }
+    missing = [command for command, absent in wanted.items() if absent]
+    if missing:
+        _line(console, f"would add to it: {'; '.join(missing)}")

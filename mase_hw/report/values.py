@@ -1,0 +1,142 @@
+"""What the integer reference shows of each layer: where values are clamped, and how far they are from the floats'."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.emit import Build
+from mase_hw.hardware import Component, Stream
+from mase_hw.numerics import Fixed, to_integers
+from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.result import Finish
+from mase_hw.report.layers import type_text
+from mase_hw.simulate.stimulus import stimulus
+
+MOST = 2048  # vectors
+RANDOM = 256  # random vectors where there is no data set
+BINS = 33  # odd: the middle one holds the errors around 0
+_WIDE = 60  # bits: wide enough that nothing is clamped
+_TAIL = 0.998  # of the errors lie within the histogram's range; those beyond are in its outer bins
+
+
+def values(build: Build) -> dict[str, Any]:
+    """Every layer on the test split or, where a build has none, on the vectors that a simulation would take."""
+    design, samples = build.design, build.samples
+    x = stimulus(design, RANDOM, 0).x if samples is None else samples.x[:MOST]
+    streams = design.run(x)
+    floats = _floats(build) if samples is not None else {}
+    rows = [_input_row(build, design.input, x, floats.get("input"))]
+    for name, components, last in _groups(build):
+        out = components[-1].output if components else design.input
+        row = {"name": name, "stream": out.name, **_spread(out, streams[out.name])}
+        clamped = [_clamped(component, streams[component.input.name]) for component in components]
+        row["clamped"] = _sum([entry for entry in clamped if entry is not None])
+        row["error"] = _error(out, streams[out.name], floats.get(f"node.{last}"))
+        rows.append(row)
+    origin = "stimulus" if samples is None else "data set"
+    return {"origin": origin, "vectors": len(x), "compared_with_floats": len(floats.get("input", ())), "layers": rows}
+
+
+def _floats(build: Build) -> dict[str, np.ndarray]:
+    try:
+        return build.floats
+    except (OSError, ValueError, BadZipFile):
+        hint = f"emit the build again: mase-hw emit model.toml --out {build.path}"
+        raise ProblemsError(Problem(f"{build.path / 'sim' / 'floats.npz'} is damaged", hint=hint)) from None
+
+
+def _groups(build: Build) -> list[tuple[str, list[Component], str]]:
+    """Nodes with the components that do their work; a merged node joins the one before it and has the last word."""
+    design = build.design
+    groups: list[tuple[str, list[Component], str]] = []
+    for node in design.nodes:
+        made = [design.component(name) for name in node.components]
+        if made or not groups:
+            groups.append((node.name, made, node.name))
+        else:
+            name, before, _ = groups[-1]
+            groups[-1] = (f"{name} + {node.name}", before, node.name)
+    return groups
+
+
+def _input_row(build: Build, stream: Stream, x: Integers, floats: np.ndarray | None) -> dict[str, Any]:
+    """The input is clamped by whoever makes its integers; of these, only the floats tell how many were."""
+    clamped = None
+    if floats is not None and np.isfinite(floats).all():
+        wide = to_integers(floats.astype(np.float64), Fixed(_WIDE, stream.fixed.frac), build.reals.rounding)
+        clamped = _counts(wide, x[: len(floats)])
+    row = {"name": "input", "stream": stream.name, **_spread(stream, x)}
+    return {**row, "clamped": clamped, "error": _error(stream, x, floats)}
+
+
+def _clamped(component: Component, x: Integers) -> dict[str, int] | None:
+    """How many results the component's clamp changes: those that differ from what a wide type would have held.
+
+    None where it has no clamp, because no input can reach beyond its type.
+    """
+    step = getattr(component, "step", None)
+    if not isinstance(step, Finish) or not any(step.parameters()[key] for key in ("ClampLo", "ClampHi")):
+        return None
+    wide = replace(step, fixed=Fixed(_WIDE, step.fixed.frac))
+    change: dict[str, Any] = {"step": wide}
+    return _counts(replace(component, **change).execute(x), component.execute(x))
+
+
+def _counts(wide: Integers, narrow: Integers) -> dict[str, int]:
+    return {
+        "low": int((wide < narrow).sum()),
+        "high": int((wide > narrow).sum()),
+        "values": int(narrow.size),
+    }
+
+
+def _sum(counts: list[dict[str, int]]) -> dict[str, int] | None:
+    """Of a layer's cast and its own result; the values are those of the latter."""
+    if not counts:
+        return None
+    return {**{key: sum(entry[key] for entry in counts) for key in ("low", "high")}, "values": counts[-1]["values"]}
+
+
+def _spread(stream: Stream, found: Integers) -> dict[str, Any]:
+    """Where in its type's range a stream's values lie."""
+    fixed, unit = stream.fixed, 2.0**-stream.fixed.frac
+    lo, hi = (min(stream.lo), max(stream.hi)) if fixed.width > 16 else (fixed.lo, fixed.hi)
+    bins = int(min(32, hi - lo + 1))
+    counts, _ = np.histogram(found, bins=bins, range=(lo, hi + 1))
+    return {
+        "type": type_text(vars(fixed)),
+        "smallest": float(found.min() * unit),
+        "largest": float(found.max() * unit),
+        "range": [fixed.lo * unit, fixed.hi * unit],
+        "proven": [min(stream.lo) * unit, max(stream.hi) * unit],
+        "histogram": {"from": lo * unit, "to": (hi + 1) * unit, "counts": counts.tolist()},
+    }
+
+
+def _error(stream: Stream, found: Integers, floats: np.ndarray | None) -> dict[str, Any] | None:
+    """The difference to the float model at the same place, errors of all layers before included."""
+    if floats is None or floats.shape[1] != stream.features:
+        return None
+    unit = 2.0**-stream.fixed.frac
+    real = floats.astype(np.float64)
+    if not np.isfinite(real).all():  # a float model that overflows has no difference to speak of
+        return None
+    error = found[: len(real)] * unit - real
+    bound = float(np.quantile(np.abs(error), _TAIL)) or unit
+    inner = np.linspace(-bound, bound, BINS + 1)[1:-1]
+    counts, _ = np.histogram(error, bins=[-np.inf, *inner, np.inf])
+    power, noise = float((real**2).mean()), float((error**2).mean())
+    return {
+        "mean": float(error.mean()),
+        "rms": float(np.sqrt(noise)),
+        "largest": float(np.abs(error).max()),
+        "step": unit,
+        "sqnr_db": float(10 * np.log10(power / noise)) if noise and power else None,
+        "histogram": {"from": -bound, "to": bound, "counts": counts.tolist()},
+        "values": int(error.size),
+    }

@@ -1,0 +1,114 @@
+"""Whatever a build folder holds, the commands that read one end with a message: no traceback, nothing outside it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzzing.mangle import mutated, mutated_json
+from fuzzing.watch import load_or_refuse, nothing_done
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mase_hw.cli import main
+from mase_hw.emit import Build, read_build, write_build
+from mase_hw.hardware import Design, full_range
+from mase_hw.numerics import Fixed
+from mase_hw.ops import linear
+from mase_hw.prove.certificate import write_certificate
+from mase_hw.prove.claims import Claim
+from mase_hw.prove.run import Proof
+from mase_hw.simulate.whole import check_whole
+
+FUZZ = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """A small build with a certificate that says that all of it was proved."""
+    x = full_range("data_in_0", 3, 3, Fixed(4, 2))
+    weight, bias = np.array([[1, -3, 5], [0, 7, 2]]), np.array([1, -2])
+    layer = linear("fc", x, weight, bias, Fixed(4, 2), Fixed(4, 2), None, out_lanes=2, folded=False)
+    design = Design("net", (replace(layer, outputs=(layer.output.renamed("data_out_0"),)),))
+    made = write_build(tmp_path_factory.mktemp("build") / "net", design, {}, None)
+    about = [("net", "wiring"), *(("fc", word) for word in ("timing", "handshake", "values", "widths"))]
+    write_certificate(made, Proof(tuple(Claim(name, word, "proved", "by decree") for name, word in about)))
+    return made
+
+
+def run_command(*arguments: str) -> tuple[int, str]:
+    """The command's exit code and what it says; a traceback comes through."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main(list(arguments))
+        except SystemExit as error:
+            return int(error.code or 0), said.getvalue()
+    return 0, said.getvalue()
+
+
+def read_all(path: Path) -> int:
+    """`verify`, and what `sim` reads before it simulates."""
+    with nothing_done():
+        code, said = run_command("verify", str(path))
+    assert said
+    if code:
+        assert code == 1
+        assert "error" in said
+    found = load_or_refuse(lambda: read_build(path))
+    if found is not None:
+        load_or_refuse(lambda: check_whole(found))
+    return code
+
+
+def copied(build: Build, tmp_path: Path) -> Path:
+    folder = tmp_path / "net"
+    shutil.rmtree(folder, ignore_errors=True)
+    return Path(shutil.copytree(build.path, folder))
+
+
+def test_the_build_itself_is_fine(build: Build) -> None:
+    assert read_all(build.path) == 0
+
+
+@pytest.mark.parametrize("command", ["prove", "synth"])
+@pytest.mark.parametrize(("name", "data"), [("manifest.json", b'{"schema": 1}'), ("parameters.npz", b"PK")])
+def test_a_damaged_build_is_not_worked_on(command: str, name: str, data: bytes, build: Build, tmp_path: Path) -> None:
+    folder = copied(build, tmp_path)
+    (folder / name).write_bytes(data)
+    with nothing_done():
+        code, said = run_command(command, str(folder))
+    assert code == 1
+    assert said.startswith(f"error: {folder / name}")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "certificate.json"])
+@FUZZ
+@given(seed=st.integers(0, 2**32))
+def test_any_value_in_a_manifest_or_a_certificate(name: str, seed: int, build: Build, tmp_path: Path) -> None:
+    folder, draw = copied(build, tmp_path), random.Random(seed)
+    value = json.loads((folder / name).read_text("utf-8"))
+    for _ in range(draw.randint(1, 3)):
+        value = mutated_json(value, draw)
+    (folder / name).write_text(json.dumps(value), encoding="utf-8")
+    code = read_all(folder)
+    assert code == 1 or name == "certificate.json"  # the certificate holds the manifest's SHA-256
+
+
+@FUZZ
+@given(st.data())
+def test_any_bytes_in_a_build(build: Build, tmp_path: Path, data: st.DataObject) -> None:
+    folder = copied(build, tmp_path)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    path = data.draw(st.sampled_from(files))
+    before = path.read_bytes()
+    after = data.draw(st.one_of(st.binary(max_size=100), mutated([before])))
+    path.write_bytes(after)
+    assert read_all(folder) == 1 or after == before or path.name == "certificate.json"
