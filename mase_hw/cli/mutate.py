@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-from mase_hw.cli.console import output
+from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import read_build
-from mase_hw.files import write_whole
 
 
 @click.command("mutate", short_help="Break a build's RTL on purpose, and count who notices.")
@@ -30,8 +28,8 @@ from mase_hw.files import write_whole
     "--kind", type=click.Choice(["source", "netlist", "all"]), default="all", show_default=True, help="Where to change."
 )
 @click.option("--jobs", type=click.IntRange(1), help="Mutants tried side by side.  [default: number of processors]")
-@click.option("--json", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write every verdict to FILE.")
-def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: int | None, file: Path | None) -> None:
+@json_option
+def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: int | None) -> None:
     """Change the RTL in the folder BUILD in one place at a time, and count which changes are noticed.
 
     \b
@@ -51,7 +49,7 @@ def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: in
     \b
     Examples:
       mase-hw mutate build/digits
-      mase-hw mutate build/digits --count 400 --seed 1 --json mutants.json
+      mase-hw mutate build/digits --count 400 --seed 1 --json > mutants.json
       mase-hw mutate build/digits --engine prove --kind source
     """
     if build.suffix == ".toml":
@@ -76,9 +74,7 @@ def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: in
         except KeyboardInterrupt:
             stopped = True
     score = Score.of(judged)
-    if file is not None:
-        content = document(score, request, stopped=stopped, drawn=run.mutants)
-        write_whole(file, json.dumps(content, indent=2) + "\n")
+    console.document(document(score, request, stopped=stopped, drawn=run.mutants))
     for k, line in enumerate(score.lines()):
         alive = line.startswith("ALIVE")
         say = console.final if alive or not k else console.line

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mase_hw.prove.netlist import Cell, Net, Netlist
 from mase_hw.prove.timing import combinational_cone, cone_of
 from mase_hw.prove.words import UNKNOWN, Words
 
+MAX_FREE = 8  # registers of the control that are not reset: they are tried with every value
 BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor", "$mux", "$bwmux", "$dff")
 
 
@@ -39,7 +41,7 @@ class Automaton:
         self.boundary = self._boundary()
         self.boundary_bit = {net: k for k, net in enumerate(self.boundary)}
         self._step = self._compile()
-        self.start = self._after_reset()
+        self.starts = self._after_reset()
 
     def step(self, state: int, valid: int, ready: int) -> tuple[int, int]:
         """The next state and the boundary."""
@@ -151,8 +153,8 @@ class Automaton:
         made: Callable[[int, int, int], tuple[int, int, int]] = space["step"]
         return made
 
-    def _after_reset(self) -> int:
-        """The registers after one cycle of reset, whatever they and everything else held."""
+    def _after_reset(self) -> list[int]:
+        """What the registers may hold after one cycle of reset, whatever they and everything else held before."""
         control = {cell.name for cell in self.cells}
         mine, every = set(self.registers), self.netlist.cells
         flops = [cell for cell in every if cell.type == "$dff" and mine.intersection(cell.ports["Q"])]
@@ -163,10 +165,12 @@ class Automaton:
         machine.set("rst", [1])
         machine.settle()
         machine.tick()
-        found = machine.number(tuple(self.registers))
-        if found is None:
-            raise NotProvedError("a register that decides about valid or ready is not reset", refuted=True)
-        return found
+        held = [machine.values[net] for net in self.registers]
+        known = sum(bit << k for k, bit in enumerate(held) if isinstance(bit, int))
+        free = [1 << k for k, bit in enumerate(held) if not isinstance(bit, int)]
+        if len(free) > MAX_FREE:
+            raise NotProvedError(f"{len(free)} registers that decide about valid or ready are not reset")
+        return [known | sum(chosen) for n in range(len(free) + 1) for chosen in combinations(free, n)]
 
 
 def tainted(netlist: Netlist) -> set[Net]:

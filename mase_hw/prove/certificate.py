@@ -81,7 +81,7 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
     wanted = {(entry["name"], about) for entry in build.manifest["components"] for about in CLAIMS}
     wanted.add((build.manifest["top"], "wiring"))
     claims = certificate.get("claims")
-    listed = [claim for claim in claims if _is_claim(claim)] if isinstance(claims, list) else []
+    listed: list[dict[str, Any]] = [claim for claim in claims if _is_claim(claim)] if isinstance(claims, list) else []
     proved = {(c["component"], c["about"]) for c in listed if c.get("status") == "proved"}
     for component, about in sorted(wanted - proved):
         claim = next((c for c in listed if (c["component"], c["about"]) == (component, about)), {})

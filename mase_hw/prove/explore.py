@@ -34,9 +34,10 @@ class Node:
 
 @dataclass
 class Graph:
-    """All nodes; for node `n` and inputs `i = valid + 2 * ready`, entry `4 * n + i` of the others."""
+    """All nodes, those after reset first; for node `n` and inputs `i = valid + 2 * ready`, entry `4 * n + i` of the rest."""
 
     nodes: list[Node] = field(default_factory=list)
+    starts: int = 1
     next: array[int] = field(default_factory=lambda: array("q"))
     boundary: list[int] = field(default_factory=list)
     takes: bytearray = field(default_factory=bytearray)
@@ -47,9 +48,10 @@ class Graph:
 def explore(component: Component, automaton: Automaton) -> Graph:
     """Goes through all nodes; raises where a rule of the streams is broken or a cycle is not as predicted."""
     graph, walk = Graph(), _Walk(component, automaton)
-    number = {(Node(automaton.start, 0, 0, 0), walk.model.state()): 0}
-    graph.nodes.append(Node(automaton.start, 0, 0, 0))
-    models: list[Control | None] = [walk.model]
+    graph.nodes += [Node(start, 0, 0, 0) for start in automaton.starts]
+    graph.starts = len(graph.nodes)
+    number = {(node, walk.model.state()): n for n, node in enumerate(graph.nodes)}
+    models: list[Control | None] = [walk.model] * graph.starts
     for n in range(MAX_NODES):
         if n == len(graph.nodes):
             return graph

@@ -45,11 +45,12 @@ class Flow:
         self.beats = [self.contents.hold(reference.input_bits(k), 0)[0] for k in range(beats)]
         self.no_beat = self.contents.unknown(reference.component.input.width)
         self.states: list[State | None] = [None] * len(graph.nodes)
-        self.states[0] = tuple(start)
+        self.states[: graph.starts] = [tuple(start)] * graph.starts
 
     def run(self) -> None:
         """Goes round until nothing changes, then looks at every output."""
-        todo, waiting = deque([0]), {0}
+        todo = deque(range(self.graph.starts))
+        waiting = set(todo)
         while todo:
             n = todo.popleft()
             waiting.discard(n)

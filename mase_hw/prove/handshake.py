@@ -18,6 +18,7 @@ from mase_hw.prove.explore import Graph, check_progress, explore
 from mase_hw.prove.fifo import prove_counters
 from mase_hw.prove.netlist import Net, Netlist
 from mase_hw.prove.timing import combinational_cone
+from mase_hw.prove.witness import seen_after_reset
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,26 @@ def prove_handshake(component: Component, netlist: Netlist) -> tuple[str, Explor
     if isinstance(component, Fifo):
         return prove_counters(component, netlist), None
     automaton = Automaton(netlist)
-    graph = explore(component, automaton)
-    offered, owed = check_progress(graph, pipe=isinstance(component, Pipe))
+    try:
+        graph = explore(component, automaton)
+        offered, owed = check_progress(graph, pipe=isinstance(component, Pipe))
+    except NotProvedError as error:
+        if len(automaton.starts) == 1:
+            raise
+        text = f"{error}; registers of its control are not reset"
+        raise NotProvedError(text, refuted=error.refuted and _starts_so(component, automaton)) from error
     text = f"all {len(graph.nodes):,} states of its control, with every valid and ready: as predicted, cycle by cycle"
     return f"{text}; no deadlock: a beat moves within {max(offered, owed) + 1} cycles", Explored(automaton, graph)
+
+
+def _starts_so(component: Component, automaton: Automaton) -> bool:
+    """Whether it is also false from states that were seen after a reset: not all that may be there need to be."""
+    automaton.starts = seen_after_reset(automaton.netlist, automaton.registers)
+    try:
+        check_progress(explore(component, automaton), pipe=isinstance(component, Pipe))
+    except NotProvedError as error:
+        return error.refuted
+    return False
 
 
 def _check_chain(netlist: Netlist, stages: int) -> None:

@@ -10,7 +10,7 @@ from mase_hw.hardware import Component
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.cells import function, operands
 from mase_hw.prove.machine import Machine
-from mase_hw.prove.netlist import Cell, Netlist
+from mase_hw.prove.netlist import Cell, Net, Netlist
 from mase_hw.prove.words import UNKNOWN, Words
 
 STALLS = ((1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.5, 0.5))  # how often the input is valid and the output ready
@@ -36,6 +36,21 @@ def find_witness(component: Component, netlist: Netlist, suspects: Sequence[Inte
     return None
 
 
+def seen_after_reset(netlist: Netlist, registers: Sequence[Net]) -> list[int]:
+    """What these registers hold, as one number, after runs of one cycle of reset from any contents."""
+    rng, found = np.random.default_rng(0), set()
+    for _ in range(RANDOM):
+        machine = PlainMachine(netlist, rng)
+        for port, nets in netlist.ports.items():
+            if not port.startswith("data_out_0") or port == "data_out_0_ready":
+                machine.put(port, int.from_bytes(rng.bytes(len(nets) // 8 + 1), "little"))
+        machine.put("rst", 1)
+        machine.settle()
+        machine.tick()
+        found.add(machine.pattern(registers))
+    return sorted(found)
+
+
 class PlainMachine(Machine):
     """Every bit is 0 or 1; registers and memories start with any."""
 
@@ -59,7 +74,7 @@ class PlainMachine(Machine):
                 nets = memory.part("RD_DATA", port, memory.width)
                 self.values |= {net: 0 for net in nets if self.values[net] is UNKNOWN}  # a row that there is not
 
-    def pattern(self, nets: Sequence[int | str]) -> int:
+    def pattern(self, nets: Sequence[Net]) -> int:
         values = self.values
         return sum(1 << k for k, net in enumerate(nets) if values[net] == 1)
 

@@ -17,6 +17,8 @@ from mase_hw.cli.console import Output, output
 from mase_hw.emit import read_build, write_build
 
 TABLES = (
+    "report",
+    "mutate",
     "train",
     "test",
     "transform",

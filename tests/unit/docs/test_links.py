@@ -16,9 +16,11 @@ def broken(page: Path, text: str) -> list[str]:
         if ":" in path:
             continue
         target = (page.parent / path).resolve() if path else page
-        if not target.is_relative_to(ROOT) or not target.exists():
-            found.append(link)
-        elif anchor and (target.suffix != ".md" or anchor not in anchors(target)):
+        if (
+            not target.is_relative_to(ROOT)
+            or not target.exists()
+            or (anchor and (target.suffix != ".md" or anchor not in anchors(target)))
+        ):
             found.append(link)
     return found
 

@@ -53,6 +53,13 @@ def digits(bits: int, result: Result | None = HALF, groups: int = 1) -> Callable
     return make
 
 
+def in_parts(x: Stream) -> Component:
+    """A block of 3 outputs leaves in 3 beats, the last in 1: a register that is not reset tells which it is."""
+    rng = np.random.default_rng(0)
+    more = {"out_lanes": 1, "folded": True, "array": (2, 3)}
+    return linear("fc", x, rng.integers(-20, 20, (4, 4)), np.zeros(4, np.int64), F6, F6, HALF, **more)  # type: ignore[arg-type]
+
+
 DESIGNS: dict[str, Callable[[], Design]] = {
     "skid buffer": lambda: design_of(skid, lanes=2),
     "FIFO": lambda: design_of(fifo, lanes=2),
@@ -62,6 +69,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "folded 2 x 3": lambda: design_of(folded((2, 3), 3, DOWN), lanes=2),
     "folded, does not divide": lambda: design_of(folded((3, 2), 3)),
     "folded, exact": lambda: design_of(folded((2, 1), 1, None), lanes=2),
+    "folded, a block in parts": lambda: design_of(in_parts, lanes=2),
     "folded, DSP": lambda: design_of(folded((2, 1), 1, use_dsp=True), lanes=2),
     "serial, 1 bit": lambda: design_of(digits(1)),
     "serial, 2 bits": lambda: design_of(digits(2, DOWN)),
