@@ -173,7 +173,8 @@ def _folded(layer: Layer, spec: HardwareSpec, dsp: bool, slowest: int, weights: 
         return
     fixed = (spec.array_in or spec.data_in_parallelism, spec.array_out or spec.data_out_parallelism)
     full = (layer.in_features, layer.out_features)
-    fewest = 1 if spec.implementation == "folded" or all(fixed) else 2
+    asked = spec.implementation == "folded" or spec.array_in or spec.array_out  # or there may be no choice at all
+    fewest = 1 if asked or all(fixed) else 2
     by_steps = [(-(-full[0] // p_in) * -(-full[1] // p_out), p_in, p_out) for p_in, p_out in arrays(*full, *fixed)]
     by_steps = [item for item in by_steps if fewest <= item[0] <= slowest]
     most = max((steps for steps, *_ in by_steps), default=0)

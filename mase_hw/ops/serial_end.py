@@ -52,7 +52,7 @@ def grouped_end(
     tail = f" << {zeros}" if zeros else ""
     total = f"({size}'({name}){tail}) + {text}" if width else text
     meaning = "; ".join(f"{constant:+d}" for constant in constants)
-    unused = f"{name}[{width - 1}:{max(0, size - zeros)}]" if width + zeros > size else ""
+    unused = f"{name}[{width - 1}:{max(0, size - zeros)}]" if width and width + zeros > size else ""
     rest, adds = requantize_cost(given), bool(width)
     carry = rest.carry + adds * -(-size // 4)
     cost = replace(rest, lut=rest.lut + varying, carry=carry, depth=rest.depth + 2 * adds)

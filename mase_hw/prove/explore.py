@@ -34,7 +34,7 @@ class Node:
 
 @dataclass
 class Graph:
-    """All nodes, those after reset first; for node `n` and inputs `i = valid + 2 * ready`, entry `4 * n + i` of the rest."""
+    """All nodes, `starts` of them after reset; node `n` with inputs `i = valid + 2 * ready` is entry `4 * n + i`."""
 
     nodes: list[Node] = field(default_factory=list)
     starts: int = 1

@@ -34,13 +34,12 @@ def prove_values(component: Component, netlist: Netlist, explored: Explored | No
     try:
         return _prove(component, netlist, explored)
     except NotProvedError as error:
-        if error.refuted or (explored is None and not is_chain(component)):
+        if explored is None and not is_chain(component) and not isinstance(component, Fifo):
             raise
-        # equal bits may have two names, so what differs in the words is false only if a run shows it
+        # Equal bits may have two names, and another structure may do the same: it is false only if a run shows it.
         found = find_witness(component, netlist, [] if error.suspect is None else [error.suspect])
-        if found is None:
-            raise
-        raise NotProvedError(f"{error}; {found}", refuted=True) from error
+        text = str(error) if found is None else f"{error}; {found}"
+        raise NotProvedError(text, refuted=found is not None) from error
 
 
 def _prove(component: Component, netlist: Netlist, explored: Explored | None) -> tuple[str, Symbolic]:
@@ -93,7 +92,7 @@ def _check_free(netlist: Netlist) -> None:
     cone = cone_of(netlist, netlist.ports["data_out_0"])
     for port in ("data_in_0_valid", "rst"):
         if netlist.ports[port][0] in cone:
-            raise NotProvedError(f"data_out_0 depends on {port}", refuted=True)
+            raise NotProvedError(f"data_out_0 depends on {port}")
 
 
 def _check_holds(netlist: Netlist) -> None:
@@ -109,7 +108,7 @@ def _check_holds(netlist: Netlist) -> None:
             while net != q:
                 found = drivers.get(net)
                 if found is None or found[0].type != "$mux" or found[0].ports["S"][0] not in {*gates, reset}:
-                    raise NotProvedError(f"a register does not hold while enable is low ({cell.source})", refuted=True)
+                    raise NotProvedError(f"a register does not hold while enable is low ({cell.source})")
                 net = found[0].ports["A"][found[1]]
 
 

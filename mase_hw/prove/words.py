@@ -67,6 +67,17 @@ class Table:
     word: Word
     values: np.ndarray  # bool
 
+    @cached_property
+    def key(self) -> tuple[bytes, int, int, bytes]:
+        """The same for the same function of the same word, however often it is computed."""
+        return self.word.factors.tobytes(), self.word.constant, self.word.lo, np.packbits(self.values).tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
 
 @dataclass(frozen=True, eq=False)
 class Number:

@@ -121,6 +121,9 @@ CASES = {
     "groups, tight bounds": Case((9, 6), 1, bounds="tight", groups=3, zeros=0.5),
     "groups, mixed widths": Case((9, 6), 3, bounds="mixed", groups=2),
     "groups, no weight at all": Case((4, 4), 2, dead=(0, 1, 2, 3), groups=2),
+    "groups, no weight at all, fine bias": Case(
+        (4, 4), 2, Fixed(6, 1), Fixed(6, 1), Fixed(3, 9), dead=(0, 1, 2, 3), groups=2
+    ),
     "groups, fine bias": Case((4, 4), 2, Fixed(6, 1), Fixed(6, 1), Fixed(12, 9), groups=4),
     "groups, everything saturates": Case((4, 4), 2, Fixed(8, -8), Fixed(8, 0), Fixed(8, 0), Fixed(4, 16), groups=2),
     "one bit unsigned": Case((8, 3), 1, Fixed(1, 0, signed=False), data_out=Fixed(1, 0, signed=False)),

@@ -67,6 +67,7 @@ def entry(number: int, ran: Ran) -> dict[str, Any]:
         "detail": result.detail,
         "claims": dict(result.claims),
         "open": sorted({claim.partition(" ")[0] for claim in result.opened}),
+        "why_open": sorted(result.opened),
         "facts": facts(ran.case, ran.build),
     }
 

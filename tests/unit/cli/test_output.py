@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import tomllib
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from mase_hw.cli import COMMANDS, Commands, cli, main
 from mase_hw.cli.console import Output, output
+from mase_hw.cli.doctor import EXTRAS
 from mase_hw.emit import read_build, write_build
 
 TABLES = (
@@ -142,6 +144,17 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     content = json.loads(capsys.readouterr().out)
     assert content["ready"] == (ended.value.code == 0)
     assert {"name", "found", "version", "get", "optional"} == set(content["tools"][0])
+
+
+def test_doctor_names_extras_that_exist(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    for package, (extra, _) in EXTRAS.items():
+        assert any(line.startswith(package) for line in project["optional-dependencies"][extra])
+    monkeypatch.setitem(EXTRAS, "no-such-package", ("none", "nothing"))
+    with pytest.raises(SystemExit):
+        main(["doctor"])
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("no-such-package"))
+    assert line.split(maxsplit=1)[1] == "absent   pip install 'mase-hw[none]' for nothing"
 
 
 @pytest.mark.slow

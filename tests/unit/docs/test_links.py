@@ -10,19 +10,15 @@ from pages import LINK, PAGES, ROOT, anchors, name, prose
 
 def broken(page: Path, text: str) -> list[str]:
     """The relative links in `text`, a part of `page`, that lead nowhere."""
-    found = []
-    for link in LINK.findall(text):
-        path, _, anchor = link.partition("#")
-        if ":" in path:
-            continue
-        target = (page.parent / path).resolve() if path else page
-        if (
-            not target.is_relative_to(ROOT)
-            or not target.exists()
-            or (anchor and (target.suffix != ".md" or anchor not in anchors(target)))
-        ):
-            found.append(link)
-    return found
+    return [link for link in LINK.findall(text) if ":" not in link.partition("#")[0] and not _leads(page, link)]
+
+
+def _leads(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    if not target.is_relative_to(ROOT) or not target.exists():
+        return False
+    return not anchor or (target.suffix == ".md" and anchor in anchors(target))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
