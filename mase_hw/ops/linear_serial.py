@@ -105,6 +105,11 @@ class LinearSerial(Matrix):
         return [(constant << self.product_shift) + int(self.bias[j]) for constant, j in pairs]
 
     @cached_property
+    def constants_differ(self) -> bool:
+        """Whether what the finished sums lack depends on the group."""
+        return any(len(set(self.offsets(row))) > 1 for row in range(len(self.rows)))
+
+    @cached_property
     def ends(self) -> list[End]:
         """How the rows' finished sums become results."""
         return [self._end(row) for row in range(len(self.rows))]
@@ -121,7 +126,7 @@ class LinearSerial(Matrix):
 
     @cached_property
     def text(self) -> SerialText:
-        return SerialText(self.digits, self.rows, self.feed, self.adders_per_stage, self.stages)
+        return SerialText(self.digits, self.rows, self.feed, self.adders_per_stage, self.stages, self.constants_differ)
 
     def instance(self) -> Instance:
         text = self.text
@@ -129,6 +134,7 @@ class LinearSerial(Matrix):
             "digits": self.digits.count,
             "groups": self.groups,
             "last_group": group_name(self.stages - 1),
+            "constants_differ": self.constants_differ,
             "digit_bits": self.digit_bits,
             "inputs": text.shift_registers(),
             "unused": unused_bits(self.digits.inputs, self.input),
@@ -150,7 +156,12 @@ class LinearSerial(Matrix):
         ends = sum((end.cost for end in self.ends), Cost())
         lut = CONTROL_LUTS + sum(row.luts(d.bits) for row in self.rows)
         lut += sum(wires[i].width - (d.width(i) if self.groups == 1 else 0) for i in d.live)
-        ff = 2 + d.count.bit_length() + self.stages + (group_bits(self.groups) * (1 + self.hold))
+        ff = (
+            2
+            + d.count.bit_length()
+            + self.stages
+            + group_bits(self.groups) * (1 + (self.hold and self.constants_differ))
+        )
         ff += sum(d.width(i) * d.count for i in d.live)
         ff += sum(end.acc_width + end.width * self.hold for end in self.text.endings)
         ff += sum(register.width for stage in self.text.stages for register in stage.registers)

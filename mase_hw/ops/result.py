@@ -72,7 +72,7 @@ class Finish:
         wide = Fixed(_UNSATURATED, self.fixed.frac)
         least, most = requantize(np.array([lo, hi]), self.frac, wide, self.rounding).tolist()
         return {
-            "SumWidth": signed_width(lo, hi + half),
+            "SumWidth": signed_width(lo + half, hi + half),
             "Offset": Long(offset),
             "OutWidth": self.fixed.width,
             "OutSigned": self.fixed.signed,

@@ -51,7 +51,15 @@ class Ending:
 class SerialText:
     """Collects the text of all stages; the last stage is that of the accumulators."""
 
-    def __init__(self, digits: Digits, rows: Sequence[Row], feed: Feed | None, per_stage: int, stages: int) -> None:
+    def __init__(
+        self,
+        digits: Digits,
+        rows: Sequence[Row],
+        feed: Feed | None,
+        per_stage: int,
+        stages: int,
+        group_at_end: bool = False,
+    ) -> None:
         self.digits = digits
         self.feed = feed
         self.per_stage = per_stage
@@ -64,8 +72,9 @@ class SerialText:
                 stage.sums += text.sums
                 stage.registers += text.registers
         self.groups = len(rows[0].constants)
+        self.group_read = 0  # the last stage that reads which group it is
         self.endings = [self._row(j, row) for j, row in enumerate(rows)]
-        for k in range(self.last if self.groups > 1 else 0):
+        for k in range(self.last if group_at_end else self.group_read):
             register = Register(group_name(k + 1), group_bits(self.groups), group_name(k))
             self.stages[k].registers.append(register)
         for (i, place), last in sorted(self.reads.items()):
@@ -158,7 +167,9 @@ class SerialText:
         own = table.width + (top > 0)
         stage_text = self.stages[stage]
         address = [_bit(bit.input, bit.place, stage) for bit in table.bits]
-        address += [f"{group_name(stage)}[{k}]" for k in range(group_bits(self.groups))]
+        if self.groups > 1:
+            address += [f"{group_name(stage)}[{k}]" for k in range(group_bits(self.groups))]
+            self.group_read = max(self.group_read, stage)
         stage_text.tables.append(_table_text(name, table, own, address))
         for bit in table.bits:
             key = (bit.input, bit.place)

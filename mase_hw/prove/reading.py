@@ -106,13 +106,19 @@ class Reader:
         words = self.words
         start = words.settled(Number(first.word, first.index))
         if not start.shift:
-            length = 0
-            while length < len(bits) and words.bit(start.word, length) == bits[length]:
-                length += 1
-            if length == len(bits):
-                return start.word, length
-            if length and (whole := _cut(words, start.word, length)) is not None:
-                return whole, length
+            for fit in (False, True):  # with a constant that is found from the lowest bit up, where it takes one
+                word, length = start.word, 0
+                while length < len(bits):
+                    if words.bit(word, length) != bits[length]:
+                        moved = words.moved(word, 1 << length)
+                        if not fit or words.bit(moved, length) != bits[length]:
+                            break
+                        word = moved
+                    length += 1
+                if length == len(bits):
+                    return word, length
+                if length and (whole := _cut(words, word, length)) is not None:
+                    return whole, length
         one = self.lone(first)
         return None if one is None else (one, 1)
 

@@ -1,7 +1,7 @@
 // Requantize: an integer plus a constant to another fixed-point type, the only place where bits are lost. Combinational.
 //
 // q = clamp(round((n + Offset) * 2**-Shift)) with round = floor, or half to even (ties go to the even neighbour); a
-// negative Shift appends zeros. With Rectify negative results become 0. SumWidth signed bits hold n + Offset, and with
+// negative Shift appends zeros. With Rectify negative results become 0. SumWidth signed bits hold n + Offset, or with
 // half to even n + Offset + 2**(Shift-1). ClampLo = 0 promises that no result is too small, ClampHi = 0 that none is too
 // large.
 module mase_requantize #(

@@ -134,7 +134,8 @@ def test_mismatch_names_everything_in_one_line(sound: Build, tmp_path: Path) -> 
     broken = mutate(sound, MUTANTS["a folded weight"], tmp_path)
     line = run(broken, "design").outcome.failures[0]
     place = r"none: seq_blocks_2_out \(seq_blocks_2\): vector \d+ element \d+ \(lane \d\)"
-    assert re.fullmatch(place + r": expected -?\d+, got -?\d+, cycle \d+", line), line
+    model = r"; made by seq_blocks_2, the linear at jsc\.py:\d+"
+    assert re.fullmatch(place + r": expected -?\d+, got -?\d+, cycle \d+" + model, line), line
 
 
 def test_component_bench_catches_what_the_design_cannot_reach(sound: Build, tmp_path: Path) -> None:

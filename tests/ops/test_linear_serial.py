@@ -38,6 +38,8 @@ class Case:
     rectify: bool = False
     dead: tuple[int, ...] = ()  # inputs without a weight
     groups: int = 1
+    no_bias: bool = False
+    twice: bool = False  # both halves of the outputs have the same weights
 
     def stream(self, rng: np.random.Generator) -> Stream:
         n, fixed = self.features[0], self.data_in
@@ -62,7 +64,9 @@ class Case:
         matrix = rng.integers(lo, hi + 1, (n_out, n_in))
         matrix[rng.random(matrix.shape) < self.zeros] = 0
         matrix[:, list(self.dead)] = 0
-        bias = rng.integers(self.bias.lo, self.bias.hi + 1, n_out)
+        if self.twice:
+            matrix[n_out // 2 :] = matrix[: n_out // 2]
+        bias = rng.integers(self.bias.lo, self.bias.hi + 1, n_out) * (not self.no_bias)
         alignment = align(x.fixed, self.weight, self.bias)
         result = Result(self.data_out, self.rounding) if self.data_out else None
         options = {"digit_bits": self.digit_bits, "adders_per_stage": self.per_stage, "groups": self.groups}
@@ -124,6 +128,8 @@ CASES = {
     "groups, no weight at all, fine bias": Case(
         (4, 4), 2, Fixed(6, 1), Fixed(6, 1), Fixed(3, 9), dead=(0, 1, 2, 3), groups=2
     ),
+    "groups, the same constants": Case((4, 4), 2, dead=(0, 1, 2, 3), groups=2, no_bias=True, per_stage=1),
+    "groups, the same constants in stages": Case((30, 4), 1, groups=2, no_bias=True, per_stage=2, twice=True),
     "groups, fine bias": Case((4, 4), 2, Fixed(6, 1), Fixed(6, 1), Fixed(12, 9), groups=4),
     "groups, everything saturates": Case((4, 4), 2, Fixed(8, -8), Fixed(8, 0), Fixed(8, 0), Fixed(4, 16), groups=2),
     "one bit unsigned": Case((8, 3), 1, Fixed(1, 0, signed=False), data_out=Fixed(1, 0, signed=False)),

@@ -44,13 +44,20 @@ def fc(name: str, result: Result | None, outputs: int = 3, seed: int = 0) -> Cal
     return make
 
 
-def norm(name: str, result: Result) -> Callable[[Stream], Component]:
+def norm(name: str, result: Result, shift_fixed: Fixed = F6) -> Callable[[Stream], Component]:
     def make(x: Stream) -> Component:
         rng = np.random.default_rng(1)
         scale, shift = rng.integers(-20, 20, x.features), rng.integers(-20, 20, x.features)
-        return batch_norm1d(name, x, scale, shift, F6, F6, result)
+        return batch_norm1d(name, x, scale, shift, F6, shift_fixed, result)
 
     return make
+
+
+def low(x: Stream) -> Component:
+    """Sums from -136 to -73: with the half of 8 that rounding adds, they need one bit less."""
+    more = {"out_lanes": 1, "folded": False}
+    bias, result = np.array([-104]), Result(Fixed(6, 0), Rounding.HALF_EVEN)
+    return linear("fc", x, np.array([[1, 0, 0, 0]]), bias, Fixed(6, 1), Fixed(9, 4), result, **more)  # type: ignore[arg-type]
 
 
 def prove(design: Design, folder: Path, change: tuple[str, str, str] | None = None) -> Proof:
@@ -77,6 +84,8 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "relu": lambda: design_of(lambda x: relu("relu", x, HALF)),
     "batch norm, one beat": lambda: design_of(norm("norm", HALF)),
     "batch norm, beats": lambda: design_of(norm("norm", HALF), lanes=2),
+    "batch norm, beats, a fine shift": lambda: design_of(norm("norm", HALF, Fixed(6, 9)), lanes=2),
+    "half to even brings the least sum back": lambda: design_of(low),
     "saturating up": lambda: design_of(lambda x: cast("cast", x, Result(Fixed(8, 7), Rounding.FLOOR))),
     "a component called like an instance": lambda: design_of(fc("u_u_fc", DOWN)),
 }

@@ -93,3 +93,14 @@ def test_a_signed_sum_that_is_never_negative_has_its_sign(tmp_path: Path) -> Non
 
     design: Design = design_of(make, features=1, fixed=Fixed(2, 0))
     assert claim(prove(design, tmp_path), "fc", "widths").status == "proved"
+
+
+def test_a_number_beside_its_opposite_is_read(tmp_path: Path) -> None:
+    """128 x - x without an adder: x, zeros, and x inverted, side by side."""
+
+    def make(x: Stream) -> Component:
+        weight, more = np.array([[127]]), {"out_lanes": 1, "folded": False}
+        return linear("fc", x, weight, np.array([5]), Fixed(8, 6), Fixed(8, 6), DOWN, **more)  # type: ignore[arg-type]
+
+    design = design_of(make, features=1, fixed=Fixed(3, 1))
+    assert [c for c in prove(design, tmp_path).claims if c.status != "proved"] == []
