@@ -98,6 +98,7 @@ CASES: dict[str, LinearFolded] = {
     "DSPs in pairs": folded((12, 10), (4, 4), use_dsp=True),
     "DSPs in pairs, an odd one": folded((12, 10), (3, 5), x=Fixed(8, 4, signed=False), use_dsp=True),
     "DSPs, too wide for pairs": folded((6, 4), (3, 2), x=Fixed(12, 4), weight=Fixed(11, 3), use_dsp=True),
+    "DSPs, no weight is anything but zero": folded((8, 4), (2, 2), weight=Fixed(8, -8), normal=True, use_dsp=True),
     "DSPs, one input": folded((1, 6), (1, 3), use_dsp=True),
 }
 
