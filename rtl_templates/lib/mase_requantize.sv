@@ -22,7 +22,9 @@ module mase_requantize #(
 
   localparam int unsigned Down = (Shift > 0) ? unsigned'(Shift) : 0;
   localparam int unsigned Up = (Shift < 0) ? unsigned'(-Shift) : 0;
-  localparam int unsigned WideWidth = ((SumWidth > Down) ? SumWidth : Down + 1);
+  // What is left of the sum has a bit at least, and two where a tie makes it even: -1 becomes -2.
+  localparam int unsigned LeastWidth = Down + ((HalfEven && Down > 0) ? 2 : 1);
+  localparam int unsigned WideWidth = ((SumWidth > LeastWidth) ? SumWidth : LeastWidth);
   localparam int unsigned ValueWidth = WideWidth - Down + Up;
 
   // Half to even is floor of the sum with one half, except that a tie becomes even: its lowest bit is cleared.
