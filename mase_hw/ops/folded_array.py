@@ -71,7 +71,7 @@ class FoldedArray:
 
     @cached_property
     def product_bits(self) -> int:
-        """Bits of a product in a DSP, with room for the one that the product below it may borrow; never fewer than x."""
+        """Bits of a product in a DSP, with room for the one that the product below may borrow; never fewer than x."""
         reach = (1 << self.x_bits) - 1 if self.x_unsigned else 1 << (self.x_bits - 1)
         most = max(1, *(abs(w) for w in self.weight_range)) * reach
         return signed_width(-most - 1, most)
