@@ -13,6 +13,7 @@ from rich.table import Table
 from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import Build
+from mase_hw.report.layers import built, type_text
 
 PREDICTED = "predicted: Yosys' cells of a Xilinx UltraScale+, not a vendor's figure"
 _NUMBERS = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
@@ -69,7 +70,6 @@ def document(build: Build, notes: Iterable[str]) -> dict[str, Any]:
 
 def _table(manifest: Mapping[str, Any]) -> Table:
     components = {entry["name"]: entry for entry in manifest["components"]}
-    beats = {stream["name"]: stream["features"] // stream["lanes"] for stream in manifest["streams"]}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("node", "op", "built", "lanes", "data_in", "data_out", *_NUMBERS):
         table.add_column(title, overflow="fold", justify="right" if title in _NUMBERS else "left")
@@ -77,10 +77,9 @@ def _table(manifest: Mapping[str, Any]) -> Table:
     for node in manifest["nodes"]:
         owned |= set(node["components"])
         lanes = f"{node['data_in_parallelism']} -> {node['data_out_parallelism']}"
-        types = [_type(node[side]) for side in ("data_in", "data_out")]
+        types = [type_text(node[side]) for side in ("data_in", "data_out")]
         numbers = [str(node[key]) for key in ("interval", "latency")]
-        built = _built(node, components.get(node["name"], {}), beats)
-        table.add_row(node["name"], node["op"], built, lanes, *types, *numbers, *_figures(node["cost"]))
+        table.add_row(node["name"], node["op"], built(node, manifest), lanes, *types, *numbers, *_figures(node["cost"]))
     between = [entry["cost"] for name, entry in components.items() if name not in owned]
     if between:
         sums = {key: sum(cost[key] for cost in between) for key in between[0]}
@@ -88,17 +87,6 @@ def _table(manifest: Mapping[str, Any]) -> Table:
     table.add_section()
     table.add_row("total", *[""] * 7, *_figures(manifest["cost"]))
     return table
-
-
-def _built(node: Mapping[str, Any], component: Mapping[str, Any], beats: Mapping[str, int]) -> str:
-    """The implementation with what belongs to it: `folded 4x8`."""
-    built, values = str(node["implementation"]), component.get("values", {})
-    if built == "folded":
-        built = f"folded {values['p_in']}x{values['p_out']}{' DSP' if values['use_dsp'] else ''}"
-    elif built == "serial":
-        groups = beats[component["outputs"][0]]
-        built = f"serial {values['digit_bits']}" + (f" x{groups}" if groups > 1 else "")
-    return built
 
 
 def _figures(cost: Mapping[str, int]) -> list[str]:
@@ -110,7 +98,3 @@ def _solver_notes(manifest: Mapping[str, Any]) -> list[str]:
     solvers = {entry["name"]: str(entry["values"].get("solver", "")) for entry in manifest["components"]}
     found = [(name, text) for name, text in solvers.items() if text.startswith("plain")]
     return [f"{name} has a plain adder graph, not a shared one{text.removeprefix('plain')}" for name, text in found]
-
-
-def _type(fixed: dict[str, int]) -> str:
-    return f"{'' if fixed['signed'] else 'u'}{fixed['width']}.{fixed['frac']}"

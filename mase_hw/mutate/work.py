@@ -15,7 +15,7 @@ from mase_hw.mutate.miter import miter_text
 from mase_hw.mutate.subject import Subject, subjects
 from mase_hw.mutate.yosys import SELECT
 from mase_hw.prove.claims import Claim, NotProvedError
-from mase_hw.prove.netlist import Netlist, _netlist, component_of, elaborate
+from mase_hw.prove.netlist import Netlist, component_of, elaborate, netlist_of
 from mase_hw.prove.run import prove_design
 from mase_hw.prove.wiring import prove_wiring
 from mase_hw.simulate.bench import PATTERNS
@@ -185,7 +185,7 @@ def _elaborate(task: Task) -> dict[str, Netlist]:
         if task.number:
             modules = json.loads((task.folder / f"{task.number}.json").read_text("utf-8"))["modules"]
             top = subject.design.name
-            netlists = {component_of(name, top): _netlist(name, module) for name, module in modules.items()}
+            netlists = {component_of(name, top): netlist_of(name, module) for name, module in modules.items()}
         else:
             paths = [task.folder / name for name in task.files]
             netlists = elaborate(paths, subject.design.name, _names(subject))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.simulate.process import _uninterrupted as uninterrupted
+from mase_hw.simulate.process import uninterrupted
 
 Net = int | str  # the number of a net, or the constant "0", "1" or "x"
 
@@ -82,7 +82,7 @@ def elaborate(
         modules = json.loads(out.read_text("utf-8"))["modules"]
     found = {}
     for name, module in modules.items():
-        found[component_of(name, top)] = _netlist(name, module)
+        found[component_of(name, top)] = netlist_of(name, module)
     missing = [component for component in components if component not in found]
     assert not missing, f"the netlist has no instance of {', '.join(missing)}"
     return found
@@ -119,7 +119,7 @@ def component_of(module: str, top: str) -> str:
     return module.partition("$")[2].removeprefix(f"{top}.u_")
 
 
-def _netlist(name: str, module: dict[str, Any]) -> Netlist:
+def netlist_of(name: str, module: dict[str, Any]) -> Netlist:
     cells = []
     for label, cell in sorted(module["cells"].items()):
         parameters = {key: _integer(value) for key, value in cell["parameters"].items()}

@@ -53,7 +53,7 @@ def run_all(
             while sum(child.poll() is None for child in children) >= at_once:
                 time.sleep(0.002)
             _log.debug("%s", shlex.join(command))
-            with _uninterrupted():  # or a child that has just started would be ours without our knowing it
+            with uninterrupted():  # or a child that has just started would be ours without our knowing it
                 children.append(_start(command, output, cwd, env))
         for child in children:
             child.wait()
@@ -61,7 +61,7 @@ def run_all(
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Ctrl-C waits until the block has ended. (Masking the signal would not do: another thread may receive it.)"""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python interrupts the main thread only

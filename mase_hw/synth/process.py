@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mase_hw.simulate.process import _uninterrupted as uninterrupted
+from mase_hw.simulate.process import uninterrupted
 
 _log = logging.getLogger(__name__)
 
