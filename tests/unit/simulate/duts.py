@@ -58,6 +58,45 @@ _RIGHT = {
 }
 
 
+# Width, lanes, sign.
+SHAPES = (
+    (1, 1, False),
+    (1, 5, False),
+    (3, 3, True),
+    (8, 4, True),
+    (17, 4, True),
+    (17, 2, False),
+    (33, 3, True),
+    (64, 2, True),
+)
+_BLINK = "logic blink_q; always_ff @(posedge clk) blink_q <= rst || !blink_q;"
+_LATE = "logic late_q; always_ff @(posedge clk) late_q <= count == 20;"
+# What is changed in the right design; {beats} is how many there are in all.
+WRONG = {
+    "a wrong value": {"b_data": "(count == 8) ? a ^ 32'h1000 : a"},
+    "a wrong value inside": {"a_data": "data_in_0 & ~32'h1"},
+    "a dropped beat": {"keep": "&& count != 7"},
+    "a beat too many": {"out_valid": "b_valid || (count == {beats} && !a_valid)"},
+    "a hang": {"in_ready": "(!a_valid || a_ready) && count < 11"},
+    "valid that waits for ready": {"out_valid": "b_valid && data_out_0_ready"},
+    "data that changes while stalled": {
+        "more": "always_ff @(posedge clk) if (b_valid && !data_out_0_ready) data_out_0 <= data_out_0 + 1;"
+    },
+    "valid that falls while stalled": {"out_valid": "b_valid && (blink_q || data_out_0_ready)", "more": _BLINK},
+    "late once": {"in_ready": "(!a_valid || a_ready) && !(count == 20 && !late_q)", "more": _LATE},
+    "a register that is never set": {"b_data": "a ^ never_q", "more": "logic [31:0] never_q;"},
+    "no reset": {"more": "logic r; always_ff @(posedge clk) r <= r | data_in_0_valid;", "b_data": "a ^ {32{r}}"},
+    "an assertion of the design's own": {
+        "more": "a_few: assert property (@(posedge clk) disable iff (rst) count < 12);"
+    },
+}
+
+
+def wrong_stages(folder: Path, name: str, beats: int) -> Path:
+    """Two stages of 32 bits, wrong in this way."""
+    return two_stages(folder, 32, **{part: text.replace("{beats}", str(beats)) for part, text in WRONG[name].items()})
+
+
 def two_stages(folder: Path, bits: int, **wrong: str) -> Path:
     path = folder / "two_stages.sv"
     path.write_text(_TWO_STAGES.substitute({"top": str(bits - 1), **_RIGHT, **wrong}), encoding="utf-8")

@@ -17,7 +17,7 @@ from mase_hw.simulate.check import Request, make_job
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_stimulus import blocks
 from mase_hw.simulate.stimulus import stimulus
-from tests.unit.simulate.duts import two_stages
+from tests.unit.simulate.duts import SHAPES, two_stages, wrong_stages
 
 pytestmark = pytest.mark.slow
 
@@ -36,19 +36,7 @@ def run(design: Design, source: Path, folder: Path, vectors: int = 200, seed: in
     return simulate_native(design, (source,), blocks(design, vectors, seed), PATTERNS, seed, folder / "native")
 
 
-@pytest.mark.parametrize(
-    ("width", "lanes", "signed"),
-    [
-        (1, 1, False),
-        (1, 5, False),
-        (3, 3, True),
-        (8, 4, True),
-        (17, 4, True),
-        (17, 2, False),
-        (33, 3, True),
-        (64, 2, True),
-    ],
-)
+@pytest.mark.parametrize(("width", "lanes", "signed"), SHAPES)
 def test_a_right_design_passes_in_every_pattern(tmp_path: Path, width: int, lanes: int, signed: bool) -> None:
     design = design_of(lanes, width, signed)
     outcome = run(design, two_stages(tmp_path, width * lanes), tmp_path)
@@ -85,65 +73,30 @@ def test_blocks_join_without_a_seam(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [r.end_cycle for r in whole.patterns] == [r.end_cycle for r in cut.patterns]
 
 
-BLINK = "logic blink_q; always_ff @(posedge clk) blink_q <= rst || !blink_q;"
-LATE = "logic late_q; always_ff @(posedge clk) late_q <= count == 20;"
-# What is changed in the right design, and how the first failure begins.
-WRONG = {
-    "a wrong value": (
-        {"b_data": "(count == 8) ? a ^ 32'h1000 : a"},
-        "none: data_out_0 (two): vector 3 element 5 (lane 1): expected ",
-    ),
-    "a dropped beat": ({"keep": "&& count != 7"}, "none: data_out_0 (two): vector 3 element "),
-    "a beat too many": (
-        {"out_valid": "b_valid || (count == 436 && !a_valid)"},
-        "none: data_out_0 (two): 506 beats came, 436 are expected",
-    ),
-    "a hang": (
-        {"in_ready": "(!a_valid || a_ready) && count < 11"},
-        "none: hang: neither end moved for 1096 cycles (cycle 1110 after reset); data_out_0 stopped after 11 of 436 "
-        "beats, nothing is offered [data_in_0 11/436 valid=1 ready=0, data_out_0 11/436 valid=0 ready=1]",
-    ),
-    "valid that waits for ready": (
-        {"out_valid": "b_valid && data_out_0_ready"},
-        "pressure: hang: neither end moved for 1096 cycles",
-    ),
-    "data that changes while stalled": (
-        {"more": "always_ff @(posedge clk) if (b_valid && !data_out_0_ready) data_out_0 <= data_out_0 + 1;"},
-        "pressure: data_out_0 (two): stream rule broken at cycle ",
-    ),
-    "valid that falls while stalled": (
-        {"out_valid": "b_valid && (blink_q || data_out_0_ready)", "more": BLINK},
-        "pressure: data_out_0 (two): stream rule broken at cycle ",
-    ),
-    "late once": (
-        {"in_ready": "(!a_valid || a_ready) && !(count == 20 && !late_q)", "more": LATE},
-        "none: data_in_0 (input): beat 20 is predicted at cycle 20 and came at cycle 21",
-    ),
-    "a register that is never set": (
-        {"b_data": "a ^ never_q", "more": "logic [31:0] never_q;"},
-        "none: data_out_0 (two): vector 0 element 0 (lane 0): ",
-    ),
-    "no reset": (
-        {
-            "a_data": "data_in_0",
-            "more": "logic r; always_ff @(posedge clk) r <= r | data_in_0_valid;",
-            "b_data": "a ^ {32{r}}",
-        },
-        "none: data_out_0 (two): vector 0 element 0 (lane 0): ",
-    ),
-    "an assertion of the design's own": (
-        {"more": "a_few: assert property (@(posedge clk) disable iff (rst) count < 12);"},
-        "none: the simulation failed at cycle 0 after reset: two_stages.sv:33: the design stopped the simulation",
-    ),
+# How the first failure begins.
+SAID = {
+    "a wrong value": "none: data_out_0 (two): vector 3 element 5 (lane 1): expected ",
+    "a dropped beat": "none: data_out_0 (two): vector 3 element ",
+    "a beat too many": "none: data_out_0 (two): 506 beats came, 436 are expected",
+    "a hang": "none: hang: neither end moved for 1096 cycles "
+    "(cycle 1110 after reset); data_out_0 stopped after 11 of 436 beats, nothing is offered "
+    "[data_in_0 11/436 valid=1 ready=0, data_out_0 11/436 valid=0 ready=1]",
+    "valid that waits for ready": "pressure: hang: neither end moved for 1096 cycles",
+    "data that changes while stalled": "pressure: data_out_0 (two): stream rule broken at cycle ",
+    "valid that falls while stalled": "pressure: data_out_0 (two): stream rule broken at cycle ",
+    "late once": "none: data_in_0 (input): beat 20 is predicted at cycle 20 and came at cycle 21",
+    "a register that is never set": "none: data_out_0 (two): vector 0 element 0 (lane 0): ",
+    "no reset": "none: data_out_0 (two): vector 0 element 0 (lane 0): ",
+    "an assertion of the design's own": "none: the simulation failed at cycle 0 after reset: "
+    "two_stages.sv:33: the design stopped the simulation",
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", SAID)
 def test_a_wrong_design_fails_and_is_named(tmp_path: Path, name: str) -> None:
-    change, line = WRONG[name]
-    outcome = run(design_of(4, 8), two_stages(tmp_path, 32, **change), tmp_path)
+    outcome = run(design_of(4, 8), wrong_stages(tmp_path, name, 436), tmp_path)
     assert not outcome.passed
-    assert outcome.failures[0].startswith(line), outcome.failures
+    assert outcome.failures[0].startswith(SAID[name]), outcome.failures
 
 
 def test_results_name_the_engine(tmp_path: Path) -> None:

@@ -15,24 +15,12 @@ from mase_hw import resources
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.simulate import PATTERNS, harness, lint, simulate, verilate
 from mase_hw.simulate.bench import LIBRARY
-from tests.unit.simulate.duts import job, two_stages, values
+from tests.unit.simulate.duts import SHAPES, job, two_stages, values, wrong_stages
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(
-    ("width", "lanes", "signed"),
-    [
-        (1, 1, False),
-        (1, 5, False),
-        (3, 3, True),
-        (8, 4, True),
-        (17, 4, True),
-        (17, 2, False),
-        (33, 3, True),
-        (64, 2, True),
-    ],
-)
+@pytest.mark.parametrize(("width", "lanes", "signed"), SHAPES)
 def test_a_right_design_passes_in_every_pattern(tmp_path: Path, width: int, lanes: int, signed: bool) -> None:
     carried = values(40, 2 * lanes, width, signed)
     outcome = simulate(job(two_stages(tmp_path, width * lanes), carried, lanes, width, signed), tmp_path / "run")
@@ -47,65 +35,31 @@ def test_a_right_design_passes_in_every_pattern(tmp_path: Path, width: int, lane
     assert not outcome.torch_imported
 
 
-BLINK = """
-  logic blink_q;
-  always_ff @(posedge clk) blink_q <= rst || !blink_q;
-"""
-LATE_ONCE = """
-  logic late_q;
-  always_ff @(posedge clk) late_q <= count == 20;
-"""
-# What is changed in the right design, and how the first failure begins.
-WRONG = {
-    "a wrong value": (
-        {"b_data": "(count == 8) ? a ^ 32'h1000 : a"},
-        "none: data_out_0 (fc2): vector 3 element 5 (lane 1): expected ",
-    ),
-    "a wrong value inside": ({"a_data": "data_in_0 & ~32'h1"}, "none: a (fc1): vector 0 element "),
-    "a dropped beat": (
-        {"keep": "&& count != 7"},
-        "none: data_out_0 (fc2): vector 3 element 0 (lane 0): expected ",
-    ),
-    "a beat too many": (
-        {"out_valid": "b_valid || (count == 80 && !a_valid)"},
-        "none: data_out_0 (fc2): 145 beats came, 80 are expected",
-    ),
-    "a hang": (
-        {"in_ready": "(!a_valid || a_ready) && count < 11"},
-        "none: hang: no stream moved for 300 cycles (cycle 316 after reset); a (fc1) stopped after 11 of 80 beats, "
-        "nothing is offered "
-        "[data_in_0 11/80 valid=1 ready=0, a 11/80 valid=0 ready=1, data_out_0 11/80 valid=0 ready=1]",
-    ),
-    "data that changes while stalled": (
-        {"more": "always_ff @(posedge clk) if (b_valid && !data_out_0_ready) data_out_0 <= data_out_0 + 1;"},
-        "pressure: data_out_0 (fc2): stream rule broken at cycle ",
-    ),
-    "valid that falls while stalled": (
-        {"out_valid": "b_valid && (blink_q || data_out_0_ready)", "more": BLINK},
-        "pressure: data_out_0 (fc2): stream rule broken at cycle ",
-    ),
-    "late once": (
-        {"in_ready": "(!a_valid || a_ready) && !(count == 20 && !late_q)", "more": LATE_ONCE},
-        "none: a (fc1): beat 20 is predicted at cycle 21 and came at cycle 22",
-    ),
-    "a register that is never set": (
-        {"b_data": "a ^ never_q", "more": "logic [31:0] never_q;"},
-        "none: data_out_0 (fc2): vector 0 element 0 (lane 0): ",
-    ),
-    "an assertion of the design's own": (
-        {"more": "a_few: assert property (@(posedge clk) disable iff (rst) count < 12);"},
-        "] %Error: two_stages.sv:33: Assertion failed in mase_harness.dut.a_few",
-    ),
+# How the first failure begins.
+SAID = {
+    "a wrong value": "none: data_out_0 (fc2): vector 3 element 5 (lane 1): expected ",
+    "a wrong value inside": "none: a (fc1): vector 0 element ",
+    "a dropped beat": "none: data_out_0 (fc2): vector 3 element 0 (lane 0): expected ",
+    "a beat too many": "none: data_out_0 (fc2): 145 beats came, 80 are expected",
+    "a hang": "none: hang: "
+    "no stream moved for 300 cycles (cycle 316 after reset); a (fc1) stopped after 11 of 80 beats, "
+    "nothing is offered [data_in_0 11/80 valid=1 ready=0, a 11/80 valid=0 ready=1, data_out_0 11/80 valid=0 ready=1]",
+    "data that changes while stalled": "pressure: data_out_0 (fc2): stream rule broken at cycle ",
+    "valid that falls while stalled": "pressure: data_out_0 (fc2): stream rule broken at cycle ",
+    "late once": "none: a (fc1): beat 20 is predicted at cycle 21 and came at cycle 22",
+    "a register that is never set": "none: data_out_0 (fc2): vector 0 element 0 (lane 0): ",
+    "an assertion of the design's own": "] %Error: two_stages.sv:33: Assertion failed in mase_harness.dut.a_few",
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", SAID)
 def test_a_wrong_design_fails_and_is_named(tmp_path: Path, name: str) -> None:
-    change, line = WRONG[name]
-    source = two_stages(tmp_path, 32, **change)
+    source = wrong_stages(tmp_path, name, 80)
     outcome = simulate(job(source, values(40, 8, 8, True), 4, 8), tmp_path / "run")
     assert not outcome.passed
-    assert outcome.failures[0].lstrip("[0123456789").startswith(line), outcome.failures  # [time] as Verilator has it
+    assert outcome.failures[0].lstrip("[0123456789").startswith(SAID[name]), (
+        outcome.failures
+    )  # [time] as Verilator has it
     assert all("\n" not in failure for failure in outcome.failures)
 
 
