@@ -66,6 +66,18 @@ def compile(model: Model | None = None, config: Settings | None = None) -> Compi
     return CompiledDesign(prepared, files, (*notes, *prepared.notes))
 
 
+class ShownProof(Proof):
+    """A proof that shows itself in short, and in a notebook as a table of its claims."""
+
+    def __repr__(self) -> str:
+        return f"<proof: {sum(claim.status == 'proved' for claim in self.claims)} of {len(self.claims)} claims proved>"
+
+    def _repr_html_(self) -> str:
+        from mase_hw.notebook import proof_html
+
+        return proof_html(self)
+
+
 class CompiledDesign:
     """A model as hardware. In a notebook it shows itself as a diagram and a table."""
 
@@ -148,7 +160,7 @@ class CompiledDesign:
         vectors = self._vectors.read(x, integers=integers)
         return self._vectors.results(simulate_given(self._written(), vectors.x, engine, stall, seed), vectors, integers)
 
-    def prove(self, progress: Progress = lambda text: None) -> Proof:
+    def prove(self, progress: Progress = lambda text: None) -> ShownProof:
         """As `mase-hw prove`: claims for every input, and certificate.json in the build folder."""
         from mase_hw.prove.certificate import write_certificate
         from mase_hw.prove.run import prove
@@ -156,7 +168,7 @@ class CompiledDesign:
         build = self._written()
         proof = prove(build, progress)
         write_certificate(build, proof)
-        return proof
+        return ShownProof(proof.claims)
 
     def synth(
         self,

@@ -61,6 +61,10 @@ class ProblemsError(Exception):
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in the place of a traceback: what the command line prints."""
+        return str(self).splitlines()
+
 
 class Collector:
     """Gathers the problems of a phase: `with Collector() as found: ... found.add(...)` raises them all at its end."""

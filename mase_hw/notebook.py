@@ -11,9 +11,11 @@ from mase_hw.numerics import Fixed
 
 if TYPE_CHECKING:
     from mase_hw.graph import MaseGraph
+    from mase_hw.prove.run import Proof
 
 WIDE, HIGH, GAP, LINE = 132, 46, 96, 92  # of a block; between blocks; from row to row
 ROW = 4  # blocks in a row
+_SENTENCE = 40  # letters from which a text is one
 _SHORT = 18  # letters that fit into a block
 
 
@@ -55,12 +57,27 @@ def graph_html(graph: MaseGraph) -> str:
     return table(("node", "op", "reads", "shape", "types", "line"), rows)
 
 
+def proof_html(proof: Proof) -> str:
+    """How many claims are proved, and a table of all."""
+    proved = sum(claim.status == "proved" for claim in proof.claims)
+    words = {"proved": "proved", "refuted": "FALSE", "open": "not proved"}
+    rows = [(c.component, c.about, words[c.status], c.method or c.detail) for c in proof.claims]
+    head = f"<div><b>{proved} of {len(proof.claims)}</b> claims proved, for every input</div>"
+    return head + table(("component", "about", "", "how"), rows)
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A plain table; the notebook's own style applies."""
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    lines = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows)
+    lines = ("".join(_cell(str(cell)) for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(text: str) -> str:
+    """Notebooks set cells right, which is for numbers and names; sentences are set left."""
+    side = ' style="text-align:left"' if len(text) > _SENTENCE else ""
+    return f"<td{side}>{escape(text)}</td>"
 
 
 def chain_svg(blocks: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:

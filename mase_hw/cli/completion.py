@@ -27,4 +27,7 @@ def command(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     root = click.get_current_context().find_root()
-    click.echo(kind(root.command, {}, "mase-hw", VARIABLE).source(), nl=False)
+    script = kind(root.command, {}, "mase-hw", VARIABLE).source()
+    if shell == "fish":  # click's script would end a description, or a file's name, at its first comma
+        script = script.replace('string split ","', 'string split -m 1 ","')
+    click.echo(script, nl=False)

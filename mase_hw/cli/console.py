@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,14 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:  # loaded when something is printed: --help and completion do without
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.progress import Progress, ProgressColumn
     from rich.status import Status
+    from rich.table import Table
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _KEY = "mase_hw.output"
-_TABLE_WIDTH = 120  # where stdout is no terminal
+_TABLE_WIDTH = 120  # where stdout is no terminal: text in tables is wrapped to it, if it can be
+_WIDE = 100_000  # more than any table
 HINTS = {
     "quiet": "Print errors and the last line alone.",
     "verbose": "Print more, to stderr: the tools that are run, with their arguments.",
@@ -44,10 +47,17 @@ class Output:
         """Whether lines and tables are printed."""
         return not self.quiet and not self.json
 
-    def show(self, what: RenderableType) -> None:
-        """A table."""
-        if self.talks:
-            self.tables().print(what)
+    def show(self, table: Table) -> None:
+        """A table that fits: see `tables.fitted`."""
+        if not self.talks:
+            return
+        from mase_hw.cli.tables import fitted
+
+        terminal = sys.stdout.isatty()
+        asked = os.environ.get("COLUMNS", "")
+        width = self.tables().width if terminal else int(asked) if asked.isdecimal() else _TABLE_WIDTH
+        what = fitted(table, width, wider=not terminal)
+        (self.tables() if terminal else self._stdout(width=_WIDE)).print(what)
 
     def line(self, text: str, style: str | None = None) -> None:
         if self.talks:
@@ -70,7 +80,7 @@ class Output:
 
     def tables(self) -> Console:
         """stdout for those who print more than lines."""
-        return self._stdout(wide=False)
+        return self._stdout(width=None if sys.stdout.isatty() else _TABLE_WIDTH, wide=False)
 
     def status(self, text: str) -> Status:
         """A spinner while something takes long."""
@@ -87,11 +97,10 @@ class Output:
         """stderr, silent with --quiet: a Problem is printed by `main`, not here."""
         return self._stderr(quiet=self.quiet)
 
-    def _stdout(self, *, wide: bool = True) -> Console:
+    def _stdout(self, *, width: int | None = None, wide: bool = True) -> Console:
         from rich.console import Console
 
-        width = None if sys.stdout.isatty() else _TABLE_WIDTH
-        return Console(markup=False, highlight=False, soft_wrap=wide, width=None if wide else width)
+        return Console(markup=False, highlight=False, soft_wrap=wide and width is None, width=width)
 
     def _stderr(self, quiet: bool = False) -> Console:
         from rich.console import Console

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from mase_hw.cli.console import json_option, output
+from mase_hw.cli.options import need_toml
 from mase_hw.config import load_config
 from mase_hw.emit import Build
 from mase_hw.report.layers import built, type_text
@@ -39,6 +40,7 @@ def command(model: Path, out: Path | None) -> None:
       mase-hw emit examples/digits/model.toml
       mase-hw emit model.toml --out /tmp/jsc
     """
+    need_toml(model)
     config = load_config(model)
     console = output()
     with console.status(f"compiling {model}"):

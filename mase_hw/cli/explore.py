@@ -11,6 +11,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mase_hw.cli.console import Output, json_option, output
+from mase_hw.cli.options import need_toml
 from mase_hw.config import load_config
 from mase_hw.diagnostics import Problem, ProblemsError
 
@@ -48,6 +49,7 @@ def command(model: Path, out: Path | None, max_interval: int | None, dsp: bool) 
       mase-hw explore model.toml --max-interval 256 --out /tmp/front
       mase-hw explore model.toml --dsp --json > front.json
     """
+    need_toml(model)
     config = load_config(model)
     folder = out or config.project_dir / config.project / "hardware"
     console = output()

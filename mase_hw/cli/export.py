@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import cast
 
 import click
 
-from mase_hw.cli.console import output
+from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import read_build
-from mase_hw.export.targets import CLOCK, PARTS, TARGETS, Request, Target, export
+from mase_hw.export.targets import CLOCK, MARKER, PARTS, TARGETS, Request, Target, export
 
 _DEFAULTS = "; ".join(f"{target}: {part}" for target, part in PARTS.items())
 
@@ -22,6 +23,7 @@ _DEFAULTS = "; ".join(f"{target}: {part}" for target, part in PARTS.items())
 @click.option("--family", metavar="NAME", help="Quartus: the device's family.  [default: from the device's name]")
 @click.option("--clock", type=float, metavar="MHZ", help=f"For the constraints.  [default: {CLOCK:g}]")
 @click.option("--out", type=click.Path(path_type=Path), help="The folder.  [default: BUILD/export/TARGET]")
+@json_option
 def command(build: Path, to: str, part: str | None, family: str | None, clock: float | None, out: Path | None) -> None:
     """Write the RTL in the folder BUILD as something that another tool opens.
 
@@ -40,8 +42,13 @@ def command(build: Path, to: str, part: str | None, family: str | None, clock: f
     Examples:
       mase-hw export build/digits --to vivado --part xc7z020clg400-1 --clock 150
       mase-hw export build/digits --to fusesoc --out cores/digits
+      mase-hw export build/digits --to ipxact --json | jq -r '.files[]'
     """
     if build.suffix == ".toml":
         build = Path("build") / load_config(build).project
     path = export(read_build(build), Request(cast(Target, to), part, family, clock), out)
-    output().final(f"written: {path}")
+    console = output()
+    marker = json.loads((path / MARKER).read_text(encoding="utf-8"))
+    about = {key: marker[key] for key in ("to", "top", "files")}
+    console.document({"build": str(build), **about, "written": str(path)})
+    console.final(f"written: {path}")

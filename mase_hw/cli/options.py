@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ import click
 
 from mase_hw.config import Config, Option, load_config
 from mase_hw.config.training import ACCELERATORS, LR_SCHEDULES, OPTIMIZERS
+from mase_hw.diagnostics import Problem, ProblemsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,6 +75,23 @@ def config_options(*, training: bool) -> Callable[[Command], Command]:
         return click.argument("model_name", metavar="[MODEL]", required=False)(command)
 
     return add
+
+
+def need_packages(command: str, extra: str, *names: str) -> None:
+    """Packages of an extra that are missing are a Problem that says which extra to install."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        text = f"mase-hw {command} needs {' and '.join(missing)}, not installed for {sys.executable}"
+        raise ProblemsError(Problem(text, hint=f"pip install 'mase-hw[{extra}]'"))
+
+
+def need_toml(path: Path) -> None:
+    """A model's own file in the place of the TOML that describes it is a Problem with the way to one."""
+    if path.suffix in (".py", ".onnx") and path.exists():
+        python = path.suffix == ".py"
+        name, how = (f"{path}:CLASS", ", with your class's name for CLASS") if python else (str(path), "")
+        hint = f"`mase-hw new` writes one: mase-hw new --model {name}{how}"
+        raise ProblemsError(Problem(f"{path} is a model, and a TOML that describes it is wanted", hint=hint))
 
 
 @dataclass(frozen=True)

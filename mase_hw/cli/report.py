@@ -57,7 +57,7 @@ def command(build: Path, html: Path | None, png: Path | None, front: Path | None
         with console.status("drawing the picture"):
             write_png(page, png)
     if console.talks:
-        show(content, console.tables())
+        show(content, console.tables(), console.show)
     console.document(content)
     console.final(f"written: {', '.join(str(file) for file in (path, png) if file)}")
     if open_it:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.table import Table
 
 from mase_hw.cli.console import Output, json_option, output
-from mase_hw.cli.options import Chosen, config_options, load_options
+from mase_hw.cli.options import Chosen, config_options, load_options, need_packages
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -72,6 +72,7 @@ def command(
     if trial is not None and not emit_best:
         raise click.UsageError("--trial goes with --emit-best")
     chosen = load_options(model_name, dataset_name, config_path, given)
+    need_packages("search", "search", "optuna", "matplotlib")
     console = output()
     with console.status("preparing"):
         from mase_hw.search.prepare import prepare  # loads torch

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -58,7 +58,7 @@ class Build:
     """A build folder on disk."""
 
     path: Path
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(repr=False)  # thousands of lines in a notebook
 
     @cached_property
     def design(self) -> Design:
@@ -166,8 +166,8 @@ def read_build(path: Path) -> Build:
     try:
         manifest = json.loads(file.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        hint = "`mase-hw emit model.toml` writes one to build/<project>"
-        raise ProblemsError(Problem(f"{path} is not a build: it has no manifest.json", hint=hint)) from None
+        text = f"{path} is not a build: it has no manifest.json"
+        raise ProblemsError(Problem(text, hint=_builds_near(path))) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         hint = f"emit the build again: mase-hw emit model.toml --out {path}"
         raise ProblemsError(Problem(f"{file} cannot be read: {error}", hint=hint)) from None
@@ -175,6 +175,14 @@ def read_build(path: Path) -> Build:
         text = f"{file} is of another version of mase-hw: this one reads schema {SCHEMA}"
         raise ProblemsError(Problem(text, hint=f"emit the build again: mase-hw emit model.toml --out {path}"))
     return Build(path, manifest)
+
+
+def _builds_near(path: Path) -> str:
+    """A hint: how to make a build, and which there are in the folder, beside it, and in build/."""
+    found = {file.parent for folder in (path, path.parent, Path("build")) for file in folder.glob("*/manifest.json")}
+    names = sorted(map(str, found))
+    there = f"; there are {', '.join(names[:5])}{' and more' if len(names) > 5 else ''}" if names else ""
+    return f"`mase-hw emit model.toml` writes one to build/<project>{there}"
 
 
 def replace_folder(path: Path, contents: Mapping[str, bytes]) -> None:

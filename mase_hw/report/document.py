@@ -8,6 +8,7 @@ from typing import Any
 from mase_hw import __version__
 from mase_hw.emit import Build
 from mase_hw.report.front import front
+from mase_hw.report.interface import axis_interface
 from mase_hw.report.layers import flow, layers, type_text
 from mase_hw.report.measured import measured
 from mase_hw.report.proved import proved
@@ -30,6 +31,7 @@ def document(build: Build, front_file: Path | None = None) -> dict[str, Any]:
         "schema": SCHEMA,
         "build": str(build.path),
         "top": manifest["top"],
+        "axis": axis_interface(build),
         "model": _model(build),
         "flow": flow(manifest),
         "layers": layers(manifest, synthesis),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich import box
@@ -11,18 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from mase_hw.report.measured import FIGURES
-from mase_hw.report.words import Tone, headline, number, pattern_totals, real
+from mase_hw.report.words import Tone, headline, number, pattern_totals, proved_within, real
 
 _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "mixed": "yellow", "none": "dim"}
 
 
-def show(content: Mapping[str, Any], console: Console) -> None:
-    """Everything is printed as text: names from a model are no markup."""
+def show(content: Mapping[str, Any], console: Console, table: Callable[[Table], None] | None = None) -> None:
+    """Everything is printed as text: names from a model are no markup. `table` prints a table."""
+    table = table or console.print
     model = content["model"]
     of = f"{model['model'] or 'a model'}{' on ' + str(model['dataset']) if model['dataset'] else ''}"
     features = [model[side]["features"] for side in ("input", "output")]
     _line(console, f"{model['project']}: {of}, {features[0]} features in, {features[1]} out", "bold")
-    console.print(_layers(content))
+    _axis(content, console)
+    table(_layers(content))
     total = content["layers"]["total"]
     _line(console, f"interval {total['interval']} cycles, latency {total['latency']} cycles (exact, never stalled)")
     _line(console, f"LUT, FF, DSP, BRAM are predicted: {content['predicted']}")
@@ -31,14 +33,14 @@ def show(content: Mapping[str, Any], console: Console) -> None:
             ", ".join(f"{number(entry['total'][key])} {key.upper()}" for key in FIGURES) if "total" in entry else ""
         )
         _line(console, f"counted for {entry['target']}: {counted or entry['status'] + ': ' + entry['why']}")
-    console.print(_values(content["values"]))
+    table(_values(content["values"]))
     _accuracy(content, console)
     for badge in headline(content):
         _line(console, badge.text, _STYLES[badge.tone])
         if badge.where == "simulated":
             _benches(content["simulation"], console)
         if badge.where == "proved":
-            _proof(content["proof"], console)
+            _proof(content, console)
     _next(content, console)
 
 
@@ -109,11 +111,25 @@ def _benches(simulation: Mapping[str, Any], console: Console) -> None:
         _line(console, f"  not simulated: {', '.join(simulation['not_run'])}")
 
 
-def _proof(proof: Mapping[str, Any], console: Console) -> None:
+def _axis(content: Mapping[str, Any], console: Console) -> None:
+    axis = content["axis"]
+    if axis is None:
+        return
+    ends = [f"{axis[side]['name']} {axis[side]['tdata_width']} bits" for side in ("input", "output")]
+    text = f"AXI4-Stream top {axis['top']} around {axis['inner']}: TDATA of {ends[0]} in, of {ends[1]} out; "
+    text += f"TLAST on the last of {axis['input']['beats']} and {axis['output']['beats']} beats, "
+    _line(console, text + f"a wrong one sets {axis['error_flag']} and is counted in {axis['error_count']}")
+
+
+def _proof(content: Mapping[str, Any], console: Console) -> None:
+    proof = content["proof"]
     claims = proof["claims"]
     if claims:
         count = sum(claim["status"] == "proved" for claim in claims)
         _line(console, f"  {count} of {len(claims)} claims {'were' if proof['status'] == 'stale' else 'are'} proved")
+        within = proved_within(content["top"], content["axis"] and content["axis"]["top"])
+        if within:
+            _line(console, f"  {within}")
     if proof["why"]:
         _line(console, f"  {proof['why']}")
 

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mase_hw import resources
-from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.simulate import toolchain, verilate
 from mase_hw.simulate.locate import fault
 from mase_hw.simulate.outcome import Outcome, read_results
@@ -109,7 +108,7 @@ def run_bench(
     asked_waves: Path | None = None,
 ) -> Outcome:
     """Builds `toplevel`, runs the cocotb tests of `module` on it in the folder `work`, and reads what they found."""
-    trace, waves = _waves(asked_waves, tools.cxx)
+    trace, waves = _waves(asked_waves)
     started = time.perf_counter()
     executable = verilate.build(files, toplevel, cache, trace, tools)
     built = time.perf_counter()
@@ -211,19 +210,13 @@ def _write_job(job: Job, work: Path) -> None:
     (work / "mase_harness.sv").write_text(harness(job), encoding="utf-8")
 
 
-def _waves(asked: Path | None, cxx: toolchain.Compiler) -> tuple[verilate.Trace, Path | None]:
-    """The wave format by the file's suffix; without one, FST where it can be compiled, VCD elsewhere."""
+def _waves(asked: Path | None) -> tuple[verilate.Trace, Path | None]:
+    """The wave format by the file's suffix; without one, FST."""
     if asked is None:
         return "none", None
     if asked.suffix == ".vcd":
         return "vcd", asked
-    fst = toolchain.has_fst(cxx)
-    if asked.suffix == ".fst":
-        if not fst:
-            hint = "ask for a .vcd file, or install the headers: apt install liblz4-dev zlib1g-dev"
-            raise ProblemsError(Problem(f"{asked}: FST waves need lz4.h and zlib.h", hint=hint))
-        return "fst", asked
-    return ("fst", asked.with_name(asked.name + ".fst")) if fst else ("vcd", asked.with_name(asked.name + ".vcd"))
+    return "fst", asked if asked.suffix == ".fst" else asked.with_name(asked.name + ".fst")
 
 
 def _environment(tools: toolchain.Toolchain, seed: int, toplevel: str, module: str) -> dict[str, str]:

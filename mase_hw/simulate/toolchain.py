@@ -136,9 +136,6 @@ def tools() -> list[Tool]:
         rows.append(Tool("C++ compiler", False, "", cxx.hint or GET_COMPILER))
     else:
         rows.append(Tool("C++ compiler", True, cxx.version, GET_COMPILER))
-        fst = has_fst(cxx)
-        get = "apt install liblz4-dev zlib1g-dev (without them waves are VCD)"
-        rows.append(Tool("FST waves", fst, "lz4 and zlib" if fst else "", get, optional=True))
     return rows
 
 
@@ -169,14 +166,6 @@ def _try(words: Sequence[str], path: str) -> Compiler | None:
     answer = run([*command, "--version"])
     lines = answer.text.strip().splitlines()
     return Compiler(command, lines[0]) if answer.code == 0 and lines else None
-
-
-@cache
-def has_fst(cxx: Compiler) -> bool:
-    """Whether FST waves can be compiled and linked: lz4 and zlib with their headers."""
-    null = Path(os.devnull)
-    words = ["-include", "lz4.h", "-include", "zlib.h", "-fsyntax-only", "-x", "c++", str(null)]
-    return run([*cxx.command, *words]).code == 0
 
 
 def _package(name: str) -> Path | None:

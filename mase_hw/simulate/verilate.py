@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from mase_hw import resources
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.simulate import cache as store
 from mase_hw.simulate.process import Finished, run, run_all
@@ -41,6 +42,7 @@ def build(
     assert len({path.name for path in files}) == len(files), "two source files with one name"
     flags = [*VERILATE, *_trace_flags(trace), "--top-module", top]
     parts: tuple[str | bytes, ...] = (*tools.identity(), *flags, *COMPILE, *(path.name for path in files), *texts)
+    parts += tuple(_header_texts(trace))
     folder = store.root(cache) / "designs"
 
     def make(aside: Path) -> None:
@@ -96,9 +98,20 @@ def _compile_flags(tools: Toolchain, trace: Trace) -> list[str]:
     return [
         *COMPILE,
         *(f"-D{name}={value}" for name, value in defines.items()),
+        *([f"-I{folder}"] if (folder := _headers(trace)) else []),
         f"-I{include}",
         f"-I{include / 'vltstd'}",
     ]
+
+
+def _headers(trace: Trace) -> Path | None:
+    """Our own lz4.h and zlib.h for Verilator's FST writer: no machine needs the libraries, and all write the same."""
+    return resources.sim() / "fst" if trace == "fst" else None
+
+
+def _header_texts(trace: Trace) -> list[bytes]:
+    folder = _headers(trace)
+    return [path.read_bytes() for path in sorted(folder.glob("*.h"))] if folder else []
 
 
 def _runtime(tools: Toolchain, trace: Trace, cache: Path | None) -> Path:
@@ -120,7 +133,7 @@ def _runtime(tools: Toolchain, trace: Trace, cache: Path | None) -> Path:
             jobs.append(["-x", "c++-header", str(header), "-o", f"{header}.gch"])
         compile_all(tools, [[*flags, *job] for job in jobs])
 
-    name = store.key([*tools.identity(), *flags, *names])
+    name = store.key([*tools.identity(), *flags, *names, *_header_texts(trace)])
     folder = store.root(cache) / "runtime"
     place = store.entry(folder, name, make, lock=True)
     store.prune(folder, keep=6)  # a precompiled header is 100 MB
@@ -147,7 +160,6 @@ def _compile_design(tools: Toolchain, trace: Trace, work: Path, runtime: Path, t
     libs = tools.cocotb_libs
     link = [*objects, *(str(path) for path in sorted(runtime.glob("*.o"))), "-o", str(target), "-pthread"]
     link += [f"-L{libs}", "-lcocotbvpi_verilator", f"-Wl,-rpath,{libs}"]
-    link += ["-llz4", "-lz"] if trace == "fst" else []
     compile_all(tools, [link])
 
 

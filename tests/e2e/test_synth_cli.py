@@ -124,7 +124,7 @@ def test_broken_rtl(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_refused(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, "nowhere") == (
         "error: nowhere is not a build: it has no manifest.json\n"
-        "  hint: `mase-hw emit model.toml` writes one to build/<project>\n"
+        "  hint: `mase-hw emit model.toml` writes one to build/<project>; there are tiny\n"
     )
     assert "target generic has no DSP blocks" in refused(capsys, str(build), "--target", "generic", "--dsp")
     assert "--pnr works with --target ecp5 only, not with xc7." in refused(

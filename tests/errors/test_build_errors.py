@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
@@ -149,6 +150,39 @@ def test_no_build(name: str, desk: Desk) -> None:
     assert desk.refused("sim", name) == (
         f"error: {name} is not a build: it has no manifest.json\n"
         "  hint: `mase-hw emit model.toml` writes one to build/<project>\n"
+    )
+
+
+def test_builds_that_are_there_are_named(desk: Desk) -> None:
+    (desk.path / "build").mkdir()
+    desk.place_build("build/net")
+    for name in (".", "build", "build/nett"):
+        assert desk.refused("report", name) == (
+            f"error: {name} is not a build: it has no manifest.json\n"
+            "  hint: `mase-hw emit model.toml` writes one to build/<project>; there are build/net\n"
+        )
+
+
+@pytest.mark.parametrize("command", ["emit", "explore"])
+def test_a_model_in_the_place_of_its_toml(command: str, desk: Desk) -> None:
+    assert desk.refused(command, "mlp.py") == (
+        "error: mlp.py is a model, and a TOML that describes it is wanted\n"
+        "  hint: `mase-hw new` writes one: mase-hw new --model mlp.py:CLASS, with your class's name for CLASS\n"
+    )
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.place_build("b") / "report").mkdir()
+
+    def full(self: Path, text: str, encoding: str) -> int:
+        with self.open("w", encoding=encoding) as file:
+            file.write(text[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert desk.refused("report", "b") == (
+        "error: b/report/index.html: No space left on device\n"
+        "  hint: check that the disk has room and that you may write there\n"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ from desk import Desk, mlp, toml
 
 # name: (arguments, the last line). click's own words; a wrong command line ends with 1, as every user's mistake does.
 COMMANDS: dict[str, tuple[list[str], str]] = {
-    "unknown command": (["emitt", "model.toml"], "Error: No such command 'emitt'."),
+    "unknown command": (["emitt", "model.toml"], "Error: No such command 'emitt'. Did you mean 'emit'?"),
+    "a command like no other": (["frobnicate"], "Error: No such command 'frobnicate'."),
     "unknown option": (
         ["emit", "model.toml", "--outt", "x"],
         "Error: No such option '--outt'. (Did you mean one of: '--out', '--quiet'?)",
@@ -72,4 +74,14 @@ def test_from_a_shell(desk: Desk) -> None:
         "",
         "error: nowhere is not a build: it has no manifest.json\n"
         "  hint: `mase-hw emit model.toml` writes one to build/<project>\n",
+    )
+
+
+def test_search_without_its_extra(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    absent = ("optuna", "matplotlib")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None if name in absent else found(name))
+    assert desk.refused("search", "--config", "model.toml") == (
+        f"error: mase-hw search needs optuna and matplotlib, not installed for {sys.executable}\n"
+        "  hint: pip install 'mase-hw[search]'\n"
     )

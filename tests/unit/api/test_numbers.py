@@ -126,6 +126,13 @@ def test_prove_and_synth(tmp_path: Path) -> None:
     build = design.emit(tmp_path / "net")
     proof = design.prove()
     assert proof.proved
+    count = len(proof.claims)
+    assert repr(proof) == f"<proof: {count} of {count} claims proved>"
+    shown = proof._repr_html_()
+    assert shown.startswith(f"<div><b>{count} of {count}</b> claims proved, for every input</div>")
+    assert shown.count("<td>proved</td>") == count
+    assert f'<td style="text-align:left">{proof.claims[0].method}</td>' in shown
+    assert len(repr(design.build)) < 200
     assert (build.path / "certificate.json").is_file()
     report = design.synth("generic", flat=True)
     assert report["top"] == design.name
@@ -146,6 +153,17 @@ def test_design_html(design: mase_hw.CompiledDesign) -> None:
     assert f"interval {design.interval}, latency {design.latency}" in html
     graph = design.graph._repr_html_()
     assert "<td>fc1</td><td>linear</td><td>x</td><td>(3,)</td><td>data_in_0 8.4, weight 8.4, bias 8.4</td>" in graph
+
+
+def test_a_mistake_in_a_notebook_is_shown_as_on_the_command_line() -> None:
+    """IPython asks an exception for `_render_traceback_` before it makes a traceback of its own."""
+    with pytest.raises(mase_hw.ProblemsError) as found:
+        mase_hw.compile(seeded(), {"hardware": {"target_intervall": 4}})
+    lines = found.value._render_traceback_()
+    assert lines[:2] == [
+        "config: error: hardware: unknown key target_intervall",
+        "  hint: did you mean target_interval?",
+    ]
 
 
 def test_plain_graph_html() -> None:

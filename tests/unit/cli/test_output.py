@@ -19,6 +19,8 @@ from mase_hw.cli.doctor import EXTRAS
 from mase_hw.emit import read_build, write_build
 
 TABLES = (
+    "new",
+    "export",
     "report",
     "mutate",
     "train",
@@ -118,6 +120,19 @@ def test_emit(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert content["notes"] == [NOTE.removeprefix("note: ").rstrip()]
     main(["emit", "net.toml", "--json", "--quiet"])
     assert capsys.readouterr() == (said, "")
+
+
+def test_export(emitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    main(["export", str(emitted), "--to", "ipxact", "--out", str(out), "--json"])
+    content = json.loads(capsys.readouterr().out)
+    assert (content["to"], content["top"], content["written"]) == ("ipxact", "tiny", str(out))
+    assert {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} == {
+        *content["files"],
+        "export.json",
+    }
+    main(["export", str(emitted), "--to", "ipxact", "--out", str(out), "--quiet"])
+    assert capsys.readouterr() == (f"written: {out}\n", "")
 
 
 def test_problem_leaves_stdout_empty(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

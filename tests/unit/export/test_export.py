@@ -202,8 +202,10 @@ def test_fusesoc_lists_sets_up_and_lints_the_core(build: Build, tmp_path: Path) 
         pytest.skip("FuseSoC runs Verilator through make")
     clean = fusesoc(folder, work, "run", "--target", "lint", name)
     assert clean.returncode == 0, clean.stdout + clean.stderr
-    broken = folder / "rtl" / "net.sv"
-    broken.write_text(broken.read_text().replace("endmodule", "  logic nobody;\nendmodule"))
+    assert top == ("net" if build.axis is None else "net_axis")
+    broken = folder / "rtl" / build.rtl[-1].name  # the file of the top: a wire in another module would be seen as well
+    assert broken.stem == top
+    broken.write_text(broken.read_text().replace("endmodule", "  wire nobody;\nendmodule"))
     caught = fusesoc(folder, work, "run", "--target", "lint", name)
     assert caught.returncode != 0
     assert "nobody" in caught.stdout + caught.stderr

@@ -13,7 +13,7 @@ from mase_hw.simulate.toolchain import GET_COMPILER, find_compiler
 
 def test_every_tool_has_a_row_with_a_version() -> None:
     rows = {tool.name: tool for tool in tools()}
-    assert {"python", "torch", "verilator", "cocotb", "libpython", "C++ compiler", "FST waves"} == set(rows)
+    assert {"python", "torch", "verilator", "cocotb", "libpython", "C++ compiler"} == set(rows)
     for name in ("python", "torch", "verilator", "cocotb", "C++ compiler"):
         assert rows[name].found
         assert rows[name].version

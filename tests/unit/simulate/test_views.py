@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import pywellen
 from support import write_rtl
 
 from mase_hw.hardware import Design, full_range
@@ -27,14 +29,10 @@ VIEWS = [View("view_s_a", "a (input)", 2), View("view_s_b", "b (fc)", 1)]
 
 
 def test_a_group_for_each_stream_and_a_marker(tmp_path: Path) -> None:
-    waves = tmp_path / "waves.vcd"
-    saved, commands = write_views(
-        waves,
-        VIEWS,
-        77,
-    )
+    waves = tmp_path / "waves.fst"
+    saved, commands = write_views(waves, VIEWS, 77)
     lines = saved.read_text().splitlines()
-    assert lines[0] == f'[dumpfile] "{waves}"'
+    assert lines[:2] == [f'[dumpfile] "{waves}"', f'[savefile] "{saved}"']
     assert "[timestart] 37" in lines
     assert next(line for line in lines if line.startswith("*")).split()[1] == "77"
     first = lines.index("-a (input)")
@@ -43,13 +41,17 @@ def test_a_group_for_each_stream_and_a_marker(tmp_path: Path) -> None:
         f"mase_harness.view_s_a.{name}" for name in ("valid", "ready", "lane_0", "lane_1")
     ]
     assert lines.count("-b (fc)") == 2
-    assert commands.read_text().splitlines()[-2:] == ["cursor_set 77", "goto_time 77"]
-    assert "divider_add b_(fc)" in commands.read_text()
+    orders = commands.read_text().splitlines()
+    assert orders[-2:] == ["cursor_set 77", "goto_cursor"]
+    assert "divider_add b_fc" in orders
+    # What Surfer 0.4.0 knows, and how it reads: a word for a divider, the rest of the line for a variable's path.
+    shapes = r"variable_add [\w.]+|divider_add \w+|zoom_fit|zoom_in|cursor_set \d+|goto_cursor"
+    assert [line for line in orders if not re.fullmatch(shapes, line)] == []
 
 
 def test_without_a_fault_there_is_no_marker(tmp_path: Path) -> None:
     assert "cursor_set" not in surfer(VIEWS, None)
-    assert "*-3.0 -1 " in gtkwave(tmp_path / "w.fst", VIEWS, None)
+    assert "*-3.0 -1 " in gtkwave(tmp_path / "w.fst", tmp_path / "w.gtkw", VIEWS, None)
 
 
 def two_layers() -> Design:
@@ -88,7 +90,7 @@ def two_layers() -> Design:
     return Design("dut", (first, second), tuple(nodes))
 
 
-def simulated(design: Design, tmp: Path, broken: bool) -> Outcome:
+def simulated(design: Design, tmp: Path, broken: bool, waves: str = "w") -> Outcome:
     files = write_rtl(design, tmp / "rtl")
     if broken:
         file = next(path for path in files if path.name == "dut_fc1.sv")
@@ -96,7 +98,7 @@ def simulated(design: Design, tmp: Path, broken: bool) -> Outcome:
         assert "n0_sum = " in text
         head, _, tail = text.partition("n0_sum = ")
         file.write_text(f"{head}n0_sum = ~({tail.replace(';', ');', 1)}")
-    job = make_job(design, tuple(files), stimulus(design, 12, 0), Request(patterns=("none", "both")), tmp / "w.vcd")
+    job = make_job(design, tuple(files), stimulus(design, 12, 0), Request(patterns=("none", "both")), tmp / waves)
     return located(design, simulate(job, tmp / "sim"))
 
 
@@ -129,25 +131,39 @@ def test_a_sound_design_has_views_without_a_marker(tmp_path: Path) -> None:
     assert "cursor_set" not in outcome.waves.with_suffix(".sucl").read_text()
 
 
+@pytest.mark.slow
+def test_the_fst_file_says_what_the_vcd_file_says(tmp_path: Path) -> None:
+    """Every scope, width, real lane and change, and the time scale; read with the library that Surfer reads with."""
+    design = two_layers()
+    fst = simulated(design, tmp_path / "fst", broken=True).waves
+    vcd = simulated(design, tmp_path / "vcd", broken=True, waves="w.vcd").waves
+    assert fst is not None
+    assert vcd is not None
+    assert (fst.name, vcd.name) == ("w.fst", "w.vcd")
+    one, other = pywellen.Waveform(str(fst)), pywellen.Waveform(str(vcd))
+    assert (str(one.file_format), str(other.file_format)) == ("FST", "VCD")
+    assert str(one.timescale) == str(other.timescale) == "1ns"
+    assert {scope.full_name for scope in one.all_scopes()} == {scope.full_name for scope in other.all_scopes()}
+    seen, wanted = changes(one), changes(other)
+    assert seen == wanted
+    lanes = [name for name in seen if ".lane_" in name]
+    assert len(lanes) == 7
+    assert all(kind == "real" and len(values) > 12 for kind, values in map(seen.__getitem__, lanes))
+
+
+def changes(waves: pywellen.Waveform) -> dict[str, tuple[str, list[tuple[int, object]]]]:
+    """Every signal: its width, and when it takes which value."""
+    return {
+        var.full_name: ("real" if var.is_real else str(var.bitwidth), [(time, value) for time, value in var.signal])
+        for var in waves.all_vars()
+    }
+
+
 def at(waves: Path, time: int) -> dict[str, str]:
-    """The value of every signal in a VCD file at a time."""
-    names: dict[str, list[str]] = {}
-    scope: list[str] = []
-    values: dict[str, str] = {}
-    for line in waves.read_text().splitlines():
-        words = line.split()
-        if not words:
-            continue
-        if words[0] == "$scope":
-            scope.append(words[2])
-        elif words[0] == "$upscope":
-            scope.pop()
-        elif words[0] == "$var":
-            names.setdefault(words[3], []).append(".".join([*scope, words[4]]))
-        elif line[0] == "#" and int(line[1:]) > time:
-            break
-        elif line[0] in "rb":
-            values |= dict.fromkeys(names.get(words[1], []), words[0][1:])
-        elif line[0] in "01":
-            values |= dict.fromkeys(names.get(line[1:], []), line[0])
+    """The value of every signal at a time."""
+    values = {}
+    for var in pywellen.Waveform(str(waves)).all_vars():
+        before = [value for when, value in var.signal if when <= time]
+        if before:
+            values[var.full_name] = str(before[-1])
     return values
