@@ -86,11 +86,9 @@ def need_packages(command: str, extra: str, *names: str) -> None:
 
 
 def need_toml(path: Path) -> None:
-    """A model's own file in the place of the TOML that describes it is a Problem with the way to one."""
-    if path.suffix in (".py", ".onnx") and path.exists():
-        python = path.suffix == ".py"
-        name, how = (f"{path}:CLASS", ", with your class's name for CLASS") if python else (str(path), "")
-        hint = f"`mase-hw new` writes one: mase-hw new --model {name}{how}"
+    """A model's Python file in the place of the TOML that describes it is a Problem with the way to one."""
+    if path.suffix == ".py" and path.exists():
+        hint = f"`mase-hw new` writes one: mase-hw new --model {path}:CLASS, with your class's name for CLASS"
         raise ProblemsError(Problem(f"{path} is a model, and a TOML that describes it is wanted", hint=hint))
 
 

@@ -19,6 +19,7 @@ from mase_hw.prove.cells import function, operands
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.machine import Machine, order
 from mase_hw.prove.netlist import Cell, Net, Netlist
+from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.timing import combinational_cone, cone_of
 from mase_hw.prove.words import UNKNOWN, Words
 
@@ -159,7 +160,8 @@ class Automaton:
         mine, every = set(self.registers), self.netlist.cells
         flops = [cell for cell in every if cell.type == "$dff" and mine.intersection(cell.ports["Q"])]
         cells = (*flops, *(cell for cell in every if cell.name in control))
-        machine = Machine(replace(self.netlist, cells=cells), Words(np.zeros(1, np.int64), np.ones(1, np.int64)))
+        words = Words(np.zeros(1, np.int64), np.ones(1, np.int64))
+        machine = Machine(replace(self.netlist, cells=cells), Symbolic(words))
         for nets in (*self.netlist.ports.values(), *(cell.ports["D"] for cell in flops)):
             machine.values |= {net: UNKNOWN for net in nets if isinstance(net, int)}
         machine.set("rst", [1])

@@ -11,6 +11,16 @@ Status = Literal["proved", "refuted", "open"]
 
 
 @dataclass(frozen=True)
+class Reached:
+    """An adder, its bits, and two inputs with the exact sums that it was seen to hold: the least and the greatest."""
+
+    source: str
+    bits: int
+    sums: tuple[int, int]
+    inputs: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
 class Claim:
     """One statement. `refuted` has a counterexample or a difference in `detail`; `open` could not be decided."""
 
@@ -19,6 +29,7 @@ class Claim:
     status: Status
     method: str
     detail: str = ""
+    adders: tuple[Reached, ...] = ()  # of a claim about widths, the widest of those that were replayed
 
 
 class NotProvedError(Exception):

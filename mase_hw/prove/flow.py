@@ -18,8 +18,8 @@ from mase_hw.prove.contents import NO_VECTOR, Contents, Held
 from mase_hw.prove.explore import Graph
 from mase_hw.prove.netlist import Cell, Net
 from mase_hw.prove.reference import Reference
-from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.words import UNKNOWN, Bit, Value
+from mase_hw.prove.truths import Exhausted
+from mase_hw.prove.words import UNKNOWN, Value
 
 State = tuple[Held, ...]  # what each bundle holds, then each row of each memory
 
@@ -27,10 +27,10 @@ State = tuple[Held, ...]  # what each bundle holds, then each row of each memory
 class Flow:
     """The contents of every node, and the checks on them."""
 
-    def __init__(self, automaton: Automaton, graph: Graph, reference: Reference) -> None:
+    def __init__(self, automaton: Automaton, graph: Graph, reference: Reference | Exhausted) -> None:
         self.automaton, self.graph, self.reference = automaton, graph, reference
         self.structure = Bundles(automaton)
-        self.symbolic = Symbolic(reference.words)
+        self.evaluator = reference.evaluator
         self.contents = Contents()
         self.output = self.structure.take(automaton.netlist.ports["data_out_0"])
         self.rows: dict[str, int] = {}  # where the rows of a memory begin
@@ -151,7 +151,7 @@ class Flow:
                 self._cell(cell, values)
             given = [values.get(net, UNKNOWN) for net in take.nets]
             for start, end in bundle.groups if bundle is not None else ():
-                given[start:end] = self._gathered(given[start:end])
+                given[start:end] = self.evaluator.gathered(given[start:end])
             mine = any(not isinstance(bit, int) and bit is not UNKNOWN for bit in given)
             if mine:  # the bits of an older vector are dropped
                 bits = [bit if isinstance(bit, int) else UNKNOWN for bit in bits]
@@ -177,7 +177,7 @@ class Flow:
     def _cell(self, cell: Cell | tuple[Cell, int], values: dict[Net, Value]) -> None:
         if isinstance(cell, Cell):
             inputs = {port: [values[net] for net in nets] for port, nets in cell.ports.items() if port != "Y"}
-            values |= zip(cell.ports["Y"], self.symbolic.evaluate(cell, inputs), strict=True)
+            values |= zip(cell.ports["Y"], self.evaluator.evaluate(cell, inputs), strict=True)
         else:
             self._rom(*cell, values)
 
@@ -189,13 +189,3 @@ class Flow:
         known = all(isinstance(bit, int) for bit in address) and 0 <= row < cell.parameters["SIZE"]
         for k, net in enumerate(cell.ports["RD_DATA"][port * width : (port + 1) * width]):
             values[net] = (content >> (row * width + k)) & 1 if known and isinstance(content, int) else UNKNOWN
-
-    def _gathered(self, values: list[Value]) -> list[Value]:
-        """The bits of a register; where they are bits of one word, as bits of that word."""
-        if len({id(bit.word) for bit in values if isinstance(bit, Bit)}) > 1 and UNKNOWN not in values:
-            words, reader = self.symbolic.words, self.symbolic.reader
-            found = reader.read(values) if not any(reader.lone(bit) for bit in values) else None
-            if found is not None and not found.shift:
-                bits = [words.bit(found.word, k) for k in range(len(values))]
-                return bits if bits == values else values
-        return values

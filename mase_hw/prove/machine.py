@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from graphlib import TopologicalSorter
 from operator import is_
+from typing import Protocol
 
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell, Net, Netlist
-from mase_hw.prove.symbolic import Symbolic, Values
-from mase_hw.prove.words import UNKNOWN, Bit, Value, Words
+from mase_hw.prove.symbolic import Values
+from mase_hw.prove.words import UNKNOWN, Value
 
 _SEQUENTIAL = ("$dff", "$mem_v2", "$scopeinfo")
+
+
+class Evaluator(Protocol):
+    """What cells compute, on words (symbolic.py) or on tables (truths.py)."""
+
+    def evaluate(self, cell: Cell, inputs: dict[str, Values]) -> Values: ...
+
+    def gathered(self, values: Values) -> Values: ...
 
 
 class Machine:
     """Inputs are set by port, then `settle` computes every wire and `tick` moves the registers."""
 
-    def __init__(self, netlist: Netlist, words: Words) -> None:
-        self.netlist = netlist
-        self.symbolic = Symbolic(words)
+    def __init__(self, netlist: Netlist, evaluator: Evaluator) -> None:
+        self.netlist, self.evaluator = netlist, evaluator
         self.values: dict[Net, Value] = {"0": 0, "1": 1, "x": UNKNOWN}
         self.registers = [cell for cell in netlist.cells if cell.type == "$dff"]
         self.memories = [Memory(cell) for cell in netlist.cells if cell.type == "$mem_v2"]
@@ -45,26 +53,20 @@ class Machine:
                 if all(map(is_, self._seen.get(cell.name, ()), flat)) and cell.name in self._seen:
                     continue
                 self._seen[cell.name] = flat
-                self.values.update(zip(cell.ports["Y"], self.symbolic.evaluate(cell, inputs), strict=True))
+                self.values.update(zip(cell.ports["Y"], self.evaluator.evaluate(cell, inputs), strict=True))
             else:
                 memory, port = cell
                 memory.read(self, port)
 
     def tick(self) -> None:
-        moved = [(cell.ports["Q"], self._gathered(cell.ports["D"])) for cell in self.registers]
+        taken = [[self.values[net] for net in cell.ports["D"]] for cell in self.registers]
+        moved = [
+            (cell.ports["Q"], self.evaluator.gathered(bits)) for cell, bits in zip(self.registers, taken, strict=True)
+        ]
         for memory in self.memories:
             memory.tick(self)
         for nets, values in moved:
             self.values.update(zip(nets, values, strict=True))
-
-    def _gathered(self, nets: tuple[Net, ...]) -> Values:
-        """The values of a register's nets; where they are bits of one word, as bits of that word."""
-        values = [self.values[net] for net in nets]
-        if len({id(bit.word) for bit in values if isinstance(bit, Bit)}) > 1 and UNKNOWN not in values:
-            found = self.symbolic.reader.read(values)
-            if found is not None and not found.shift:
-                return [self.symbolic.words.bit(found.word, k) for k in range(len(values))]
-        return values
 
     def number(self, nets: tuple[Net, ...]) -> int | None:
         """The nets as an unsigned number, where all of them are known."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,6 +19,8 @@ from typing import Any
 
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.simulate.process import uninterrupted
+
+_log = logging.getLogger(__name__)
 
 Net = int | str  # the number of a net, or the constant "0", "1" or "x"
 
@@ -90,6 +94,7 @@ def elaborate(
 
 def _run(command: Sequence[str], folder: Path, timeout: float | None) -> tuple[int, str]:
     """Exit code and output of a child that never outlives us: not after the time limit, nor after Ctrl-C."""
+    _log.debug("%s  (in %s)", shlex.join(command), folder)
     with tempfile.TemporaryFile() as log:
         with uninterrupted():  # or a child that has just started would be lost
             child = subprocess.Popen(

@@ -18,6 +18,8 @@ class BitRanges:
     """The bits of several numbers, `width` variables for each, of which the lowest `used` are its own."""
 
     def __init__(self, ranges: Sequence[tuple[int, int]], used: Sequence[int], width: int) -> None:
+        self.least = np.array([lo for lo, _ in ranges])
+        self.used = np.array(used)
         blocks = [list(_blocks(lo, hi, bits)) for (lo, hi), bits in zip(ranges, used, strict=True)]
         most = max(map(len, blocks))
         self.fixed = np.zeros((len(blocks), most, width), np.float64)
@@ -48,6 +50,20 @@ class BitRanges:
             lo += int((base + free @ np.minimum(each, 0)).min(axis=1).sum())
             hi += int((base + free @ np.maximum(each, 0)).max(axis=1).sum())
         return lo, hi
+
+    def reaching(self, factors: Integers) -> tuple[Integers, Integers]:
+        """Numbers that give the least sum, and numbers that give the greatest."""
+        by_number = factors.reshape(len(self.partial), self.width).astype(np.float64)
+        found = []
+        for sign in (-1, 1):
+            each = sign * by_number[:, None, :]
+            free = self.free * (each > 0)  # bits that add to the sum are set, in every block
+            best = ((self.fixed + free) * each).sum(axis=2).argmax(axis=1)
+            bits = (self.fixed + free)[np.arange(len(best)), best].astype(np.int64)
+            numbers = bits @ (1 << np.arange(self.width))
+            negative = (self.least < 0) & (numbers >> np.maximum(self.used - 1, 0) & 1 == 1)
+            found.append(numbers - np.where(negative, 1 << self.used, 0))
+        return found[0], found[1]
 
 
 def _blocks(lo: int, hi: int, bits: int) -> Iterator[tuple[int, int]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mase_hw.prove.pieces import side_by_side
 from mase_hw.prove.words import Bit, Number, Value, Word, Words
 
 MAX_BITS = 52  # numbers of more bits are not looked for: their bounds would not be exact
@@ -40,7 +41,8 @@ class Reader:
                     if start:
                         return Number(found, start, first, below)
                     return Number(words.moved(words.times(found, 1 << first), below))
-        return self._fitted(bits, lowest, low) or self._pieces(bits)
+        found_low = self._fitted(bits, lowest, low) or self._pieces(bits)
+        return found_low or side_by_side(words, bits, lowest, low)
 
     def read_extended(self, bits: Sequence[Value]) -> Number | None:
         """The same, where copies of a sign at the top may be taken for what they extend."""

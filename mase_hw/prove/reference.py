@@ -10,6 +10,7 @@ from mase_hw.ops.result import Finish
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.ranges import BitRanges
 from mase_hw.prove.sums import Sums
+from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.words import MAX_TABLE, UNKNOWN, Bit, Table, Value, Word, Words
 
 MAX_SUMS = 1 << 28  # bytes for finding out which sums are met
@@ -36,6 +37,8 @@ class Reference:
             self.factors = (self.factors[:, :, None] * places).reshape(len(self.factors), -1)
         else:
             self.words = Words(lo, hi)
+        self.evaluator = Symbolic(self.words)
+        self.failed: dict[int, NotProvedError] = {}  # outputs that the words do not prove, and why
         self.variables = [self.words.variable(i) for i in range(len(self.words.lo))]
 
     def input_bits(self, beat: int) -> list[Value]:
@@ -55,13 +58,16 @@ class Reference:
         return [self.words.bit(word, k) for word in variables for k in range(x.fixed.width)]
 
     def check_beat(self, beat: int, bits: list[Value]) -> None:
-        """Raises where a beat of the output is not what it has to be."""
+        """Looks whether a beat of the output is what it has to be."""
         y = self.component.output
         for lane in range(y.lanes):
             element = beat * y.lanes + lane
             part = bits[lane * y.fixed.width : (lane + 1) * y.fixed.width]
             exact = self.words.word(self.factors[element], int(self.constants[element]))
-            self._check(element, exact, part)
+            try:
+                self._check(element, exact, part)
+            except NotProvedError as error:
+                self.failed.setdefault(element, error)
 
     def _check(self, element: int, exact: Word, bits: list[Value]) -> None:
         y = f"{self.component.output.name}[{element}]"

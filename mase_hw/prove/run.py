@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mase_hw.emit import Build
 from mase_hw.hardware import Component, Design
-from mase_hw.prove.claims import Claim, NotProvedError
+from mase_hw.prove.claims import Claim, NotProvedError, Reached
 from mase_hw.prove.handshake import Explored, is_chain, prove_handshake
 from mase_hw.prove.netlist import Netlist, elaborate
 from mase_hw.prove.symbolic import Symbolic
@@ -15,6 +15,8 @@ from mase_hw.prove.timing import prove_timing
 from mase_hw.prove.values import prove_values, unit
 from mase_hw.prove.widths import prove_widths
 from mase_hw.prove.wiring import prove_wiring
+
+LISTED = 16  # adders of a claim about widths, the widest; all of them were replayed
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,13 @@ def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
     yield _claim(name, "handshake", handshake)
     yield _claim(name, "values", values)
     if evaluated:
-        yield _claim(name, "widths", lambda: prove_widths(evaluated[0], netlist, accumulates=shared))
+        yield _claim(name, "widths", lambda: prove_widths(looked_at, evaluated[0], netlist, accumulates=shared))
 
 
-def _claim(component: str, about: str, attempt: Callable[[], str]) -> Claim:
+def _claim(component: str, about: str, attempt: Callable[[], str | tuple[str, tuple[Reached, ...]]]) -> Claim:
     try:
-        return Claim(component, about, "proved", attempt())
+        found = attempt()
+        method, adders = (found, ()) if isinstance(found, str) else found
+        return Claim(component, about, "proved", method, adders=adders[:LISTED])
     except NotProvedError as error:
         return Claim(component, about, "refuted" if error.refuted else "open", "", str(error))

@@ -1,12 +1,30 @@
-"""Which sums an input can give: a clamp may be wrong where no input gets to, and that does not matter."""
+"""The exact sum of an adder, and which sums an input can give: where none gets to, a clamp may do anything."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.netlist import Cell
+from mase_hw.prove.words import Word
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An adder's exact sum of data: above `lift` bits that are known, its output is the sum from bit `shift` on."""
+
+    cell: Cell
+    total: Word
+    shift: int = 0
+    lift: int = 0
+
+    @property
+    def bits(self) -> int:
+        """How many of the sum's bits there are, with those that are cut off below."""
+        return self.shift + self.cell.width("Y") - self.lift
 
 
 class Sums:

@@ -10,7 +10,8 @@ from mase_hw.prove.bits import BitLogic
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell
 from mase_hw.prove.reading import Reader
-from mase_hw.prove.words import UNKNOWN, Number, Unknown, Value, Word, Words
+from mase_hw.prove.sums import Sum
+from mase_hw.prove.words import UNKNOWN, Bit, Number, Unknown, Value, Words
 
 Values = list[Value]
 
@@ -21,7 +22,8 @@ class Symbolic(BitLogic):
     def __init__(self, words: Words) -> None:
         super().__init__(words)
         self.reader = Reader(words)
-        self.sums: list[tuple[Cell, Word, int]] = []  # every addition of data: the adder, the exact sum, its bits
+        self.sums: list[Sum] = []  # every addition of data
+        self.read: set[str] = set()  # adders whose sums are known, if only as constants
 
     def evaluate(self, cell: Cell, inputs: dict[str, Values]) -> Values:
         """The output of a combinational cell."""
@@ -37,6 +39,15 @@ class Symbolic(BitLogic):
         if kind == "$demux":
             return self._demux(inputs)
         return [self._to_bit(kind, cell, inputs)] + [0] * (cell.width("Y") - 1)
+
+    def gathered(self, values: Values) -> Values:
+        """The bits of a register; where they are bits of one word, as bits of that word."""
+        if len({id(bit.word) for bit in values if isinstance(bit, Bit)}) > 1 and UNKNOWN not in values:
+            found = self.reader.read(values) if not any(self.reader.lone(bit) for bit in values) else None
+            if found is not None and not found.shift:
+                bits = [self.words.bit(found.word, k) for k in range(len(values))]
+                return bits if bits == values else values
+        return values
 
     def _extended(self, cell: Cell, port: str, values: Values, width: int) -> Values:
         signed = cell.parameters.get(f"{port}_SIGNED", 0)
@@ -57,9 +68,11 @@ class Symbolic(BitLogic):
         if cell.type != "$add" and y is not None:  # -(n >> s) is (~n >> s) + 1
             more = (1 << y.lift) - y.below
             y = Number(self.words.inverted(y.word), y.shift, y.lift)
-        for one, other, bits in ((x, y, a), (y, x, b)):
-            if one is None and other is not None and (cell.type == "$add" or bits is a):
-                x, y = self._with_bit(other, bits)
+        if x is not None and y is not None and self.words.joint is None:
+            x, y = self.words.settled(x), self.words.settled(y)
+        if x is None or y is None or (x.shift and y.shift):  # one of them may be a bit that rounds the other
+            rounded = (self._with_bit(y, a), self._with_bit(x, b) if cell.type == "$add" else None)
+            x, y = next((both for both in rounded if both is not None), (None, None))
         if x is None or y is None:
             return [UNKNOWN] * width
         if self.words.joint is None:
@@ -73,28 +86,28 @@ class Symbolic(BitLogic):
             return [UNKNOWN] * width  # two numbers that were cut off below: their sum is not affine
         other = self.words.moved(y.word, more)
         if not x.shift:
-            return self._sum(cell, self.words.plus(x.word, other), 0, width)
+            return self._sum(Sum(cell, self.words.plus(x.word, other)))
         # ((word >> shift) << lift) + below + other, where other has nothing but a constant below the lift
         mask = (1 << x.lift) - 1
         low = x.below + (other.constant & mask)
         if (other.factors & mask).any():
             return [UNKNOWN] * width
         upper = self.words.shifted_down(self.words.moved(other, x.below - (low & mask)), x.lift)
-        bits = self._sum(cell, self.words.plus(x.word, upper, x.shift), x.shift, width - x.lift)
+        bits = self._sum(Sum(cell, self.words.plus(x.word, upper, x.shift), x.shift, x.lift))
         return [*((low >> k) & 1 for k in range(x.lift)), *bits]
 
-    def _with_bit(self, number: Number, bits: Values) -> tuple[Number | None, Number | None]:
+    def _with_bit(self, number: Number | None, bits: Values) -> tuple[Number, Number] | None:
         """A number plus its own lowest bit, or the bit below it, which rounds it; plus the rest of `bits`."""
-        rest = self.reader.read_extended(bits[1:])
-        if rest is None or rest.shift or number.lift:
-            return None, None
+        rest = self.reader.read_extended(bits[1:]) if number is not None and not number.lift else None
+        if number is None or rest is None or rest.shift:
+            return None
         word, shift = number.word, number.shift
         known = Number(self.words.times(rest.word, 2))
         if bits[0] == self.words.bit(word, shift):  # (n >> s) + bit s = ((n + 2**s) >> (s + 1)) << 1
             return Number(self.words.moved(word, 1 << shift), shift + 1, 1), known
         if shift and bits[0] == self.words.bit(word, shift - 1):
             return Number(self.words.moved(word, 1 << (shift - 1)), shift), known
-        return None, None
+        return None
 
     def _product(self, cell: Cell, x: Number, y: Number, width: int) -> Values:
         """A product with a constant."""
@@ -103,12 +116,13 @@ class Symbolic(BitLogic):
         if x.word.factors.any() or y.shift:
             return [UNKNOWN] * width
         factor = x.word.constant - ((x.word.constant >> (width - 1)) << width)
-        return self._sum(cell, self.words.times(y.word, factor), 0, width)
+        return self._sum(Sum(cell, self.words.times(y.word, factor)))
 
-    def _sum(self, cell: Cell, total: Word, shift: int, width: int) -> Values:
-        if total.lo < total.hi:
-            self.sums.append((cell, total, shift + width))
-        return [self.words.bit(total, shift + k) for k in range(width)]
+    def _sum(self, found: Sum) -> Values:
+        self.read.add(found.cell.name)
+        if found.total.lo < found.total.hi:
+            self.sums.append(found)
+        return [self.words.bit(found.total, k) for k in range(found.shift, found.bits)]
 
     def _mux(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Values:
         a, b, select = inputs["A"], inputs.get("B", []), inputs["S"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell, Net, Netlist
@@ -26,8 +26,10 @@ def combinational_cone(netlist: Netlist, nets: Iterable[Net]) -> set[Net]:
     return cone_of(netlist, nets, through_registers=False)
 
 
-def cone_of(netlist: Netlist, nets: Iterable[Net], *, through_registers: bool = True) -> set[Net]:
-    """Everything that the nets depend on, through registers and memories."""
+def cone_of(
+    netlist: Netlist, nets: Iterable[Net], *, through_registers: bool = True, before: Container[Net] = ()
+) -> set[Net]:
+    """Everything that the nets depend on, through registers and memories, up to the first of those in `before`."""
     drivers: dict[Net, tuple[Cell, str, int]] = {}
     for cell in netlist.cells:
         for port in ("Y", "Q", "RD_DATA") if through_registers else ("Y", "RD_DATA"):
@@ -40,7 +42,7 @@ def cone_of(netlist: Netlist, nets: Iterable[Net], *, through_registers: bool = 
         if net in seen:
             continue
         seen.add(net)
-        if net in drivers:
+        if net in drivers and net not in before:
             todo += [source for source in _sources(*drivers[net]) if isinstance(source, int) and source not in seen]
     return seen
 

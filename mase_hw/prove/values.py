@@ -25,6 +25,7 @@ from mase_hw.prove.netlist import Net, Netlist
 from mase_hw.prove.reference import Reference
 from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.timing import cone_of
+from mase_hw.prove.truths import AT_ONCE, MAX_VECTORS, Exhausted, groups
 from mase_hw.prove.witness import find_witness
 from mase_hw.prove.words import UNKNOWN, Words
 
@@ -43,20 +44,44 @@ def prove_values(component: Component, netlist: Netlist, explored: Explored | No
 
 
 def _prove(component: Component, netlist: Netlist, explored: Explored | None) -> tuple[str, Symbolic]:
-    if is_chain(component):
-        _check_holds(netlist)
-        _check_free(netlist)
-        symbolic = _run(component, netlist)
-        return "exact words through the pipeline, clamping by exhaustion, registers hold while enable is low", symbolic
     if isinstance(component, Fifo):
         lo, hi = component.input.bounds
         return prove_memory(component, netlist), Symbolic(Words(lo, hi))
-    if explored is None:
+    if is_chain(component):
+        _check_holds(netlist)
+        _check_free(netlist)
+        method = "exact words through the pipeline, clamping by exhaustion, registers hold while enable is low"
+    elif explored is None:
         raise NotProvedError("its handshake was not proved")
-    flow = Flow(explored.automaton, explored.graph, Reference(component))
-    flow.run()
-    states = len(explored.graph.nodes)
-    return f"exact words in every register and memory, in all {states:,} states of its control", flow.symbolic
+    else:
+        states = len(explored.graph.nodes)
+        method = f"exact words in every register and memory, in all {states:,} states of its control"
+    reference = Reference(component)
+    _run(reference, netlist, explored)
+    if reference.failed:
+        vectors = _exhaust(reference, netlist, explored)
+        method += f"; {len(reference.failed)} outputs by exhaustion, of {vectors:,} vectors at the most"
+    return method, reference.evaluator
+
+
+def _exhaust(reference: Reference, netlist: Netlist, explored: Explored | None) -> int:
+    """Goes through all vectors of the inputs of those outputs that the words do not prove: how many, at the most."""
+    first = next(iter(reference.failed.values()))
+    if any(error.suspect is not None for error in reference.failed.values()):
+        raise next(error for error in reference.failed.values() if error.suspect is not None)
+    most, limit = 0, MAX_VECTORS[explored is not None]
+    for all_inputs in (False, True):
+        try:
+            for group in groups(reference, sorted(reference.failed), limit, all_inputs=all_inputs):
+                for vector in range(0, group.vectors, AT_ONCE):
+                    _run(Exhausted(reference.component, group, vector), netlist, explored)
+                most = max(most, group.vectors)
+            return most
+        except NotProvedError as error:
+            why = error
+            if error.suspect is not None:
+                break
+    raise NotProvedError(f"{first}; {why}", suspect=why.suspect) from why
 
 
 def unit(component: Component) -> Component:
@@ -69,10 +94,13 @@ def unit(component: Component) -> Component:
     return replace(component, inputs=(ends[0],), outputs=(ends[1],))
 
 
-def _run(component: Component, netlist: Netlist) -> Symbolic:
-    """One vector, from reset, all others unknown."""
-    reference = Reference(component)
-    machine = Machine(netlist, reference.words)
+def _run(reference: Reference | Exhausted, netlist: Netlist, explored: Explored | None) -> None:
+    """In every state of the control; of a pipe, one vector, from reset, all others unknown."""
+    component = reference.component
+    if explored is not None:
+        Flow(explored.automaton, explored.graph, reference).run()
+        return
+    machine = Machine(netlist, reference.evaluator)
     hidden = [UNKNOWN] * component.input.width
     for cycle in range(-1, component.latency + 1):
         machine.set("clk", [0])
@@ -84,7 +112,6 @@ def _run(component: Component, netlist: Netlist) -> Symbolic:
         if cycle == component.latency:
             reference.check_beat(0, machine.get("data_out_0"))
         machine.tick()
-    return machine.symbolic
 
 
 def _check_free(netlist: Netlist) -> None:

@@ -8,10 +8,9 @@ import numpy as np
 
 from mase_hw.hardware import Component
 from mase_hw.numerics.rounding import Integers
-from mase_hw.prove.cells import function, operands
-from mase_hw.prove.machine import Machine
-from mase_hw.prove.netlist import Cell, Net, Netlist
-from mase_hw.prove.words import UNKNOWN, Words
+from mase_hw.prove.driven import Driven
+from mase_hw.prove.netlist import Net, Netlist
+from mase_hw.prove.plain import PlainMachine
 
 STALLS = ((1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.5, 0.5))  # how often the input is valid and the output ready
 MAX_WORK = 4_000_000  # bits computed in all: some seconds
@@ -47,82 +46,26 @@ def seen_after_reset(netlist: Netlist, registers: Sequence[Net]) -> list[int]:
         machine.put("rst", 1)
         machine.settle()
         machine.tick()
-        found.add(machine.pattern(registers))
+        found.add(machine.numbers(registers)[0])
     return sorted(found)
 
 
-class PlainMachine(Machine):
-    """Every bit is 0 or 1; registers and memories start with any."""
-
-    def __init__(self, netlist: Netlist, rng: np.random.Generator) -> None:
-        super().__init__(netlist, Words(np.zeros(1, np.int64), np.zeros(1, np.int64)))
-        self.functions = {cell.name: function(cell) for cell in self.order if isinstance(cell, Cell)}
-        self.values["x"] = 0
-        for cell in self.registers:
-            self.values |= {net: int(rng.integers(2)) for net in cell.ports["Q"]}
-        for memory in self.memories:
-            memory.words = [[int(rng.integers(2)) if bit is UNKNOWN else bit for bit in row] for row in memory.words]
-
-    def settle(self) -> None:
-        for cell in self.order:
-            if isinstance(cell, Cell):
-                found = self.functions[cell.name](*(self.pattern(cell.ports[port]) for port in operands(cell)))
-                self.values |= {net: (found >> k) & 1 for k, net in enumerate(cell.ports["Y"])}
-            else:
-                memory, port = cell
-                memory.read(self, port)
-                nets = memory.part("RD_DATA", port, memory.width)
-                self.values |= {net: 0 for net in nets if self.values[net] is UNKNOWN}  # a row that there is not
-
-    def pattern(self, nets: Sequence[Net]) -> int:
-        values = self.values
-        return sum(1 << k for k, net in enumerate(nets) if values[net] == 1)
-
-    def put(self, port: str, pattern: int) -> None:
-        if port in self.netlist.ports:
-            self.set(port, [(pattern >> k) & 1 for k in range(len(self.netlist.ports[port]))])
-
-
-class _Run:
-    """A component between a source and a sink that keep to the rules of the streams."""
+class _Run(Driven):
+    """One sample, of which every output is known."""
 
     def __init__(
         self, component: Component, netlist: Netlist, x: Integers, y: Integers, rng: np.random.Generator
     ) -> None:
+        super().__init__(component, netlist, x[:, None], rng)
         self.component, self.x, self.y = component, x, y
-        self.beats = [_packed(beat, component.input.fixed.width) for beat in x.reshape(-1, component.input.lanes)]
         self.wanted = [_packed(beat, component.output.fixed.width) for beat in y.reshape(-1, component.output.lanes)]
-        self.taken = self.given = 0
-        self.waits = False  # an offered beat stays until it is taken
-        self.pipe = "enable" in netlist.ports
-        self.machine = PlainMachine(netlist, rng)
-        for port, value in (("clk", 0), ("rst", 1), ("enable", 1), ("data_in_0_valid", 0), ("data_out_0_ready", 0)):
-            self.machine.put(port, value)
-        self.machine.put("data_in_0", 0)
-        self.machine.settle()
-        self.machine.tick()
-        self.machine.put("rst", 0)
 
     def cycle(self, offer: bool, ready: bool) -> str | None:
-        machine = self.machine
-        valid = self.taken < len(self.beats) and (offer or self.waits)
-        machine.put("data_in_0_valid", int(valid))
-        machine.put("data_in_0", self.beats[self.taken] if valid else 0)
-        machine.put("data_out_0_ready", int(ready))
-        machine.settle()
-        offered = machine.get("data_out_0_valid") == [1]
-        if self.pipe:
-            machine.put("enable", int(ready or not offered))
-            machine.settle()
-        found = None
-        if offered:
-            given = machine.pattern(machine.netlist.ports["data_out_0"])
-            if given != self.wanted[self.given]:
-                found = self._said(given)
-            self.given += ready
-        takes = valid and machine.get("enable" if self.pipe else "data_in_0_ready") == [1]
-        self.taken, self.waits = self.taken + takes, valid and not takes
-        machine.tick()
+        """In words, what is wrong in it."""
+        self.settle(offer, ready)
+        given = self.machine.number("data_out_0") if self.offered else 0
+        found = self._said(given) if self.offered and given != self.wanted[self.given] else None
+        self.tick()
         return found
 
     def _said(self, given: int) -> str:

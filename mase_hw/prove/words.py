@@ -79,6 +79,20 @@ class Table:
         return hash(self.key)
 
 
+@dataclass(frozen=True)
+class Truth:
+    """A bit as its values for all vectors: that of vector `n` is bit `n` (truths.py)."""
+
+    table: int
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.table)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
 @dataclass(frozen=True, eq=False)
 class Number:
     """`((word >> shift) << lift) + below`, with `below < 2**lift`."""
@@ -94,7 +108,7 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
-Value = int | Bit | Table | Unknown  # what a wire carries; int: 0 or 1
+Value = int | Bit | Table | Truth | Unknown  # what a wire carries; int: 0 or 1
 
 
 class Words:
@@ -122,6 +136,13 @@ class Words:
         up, down = np.maximum(factors, 0), np.minimum(factors, 0)
         lo, hi = int(up @ self.lo + down @ self.hi), int(up @ self.hi + down @ self.lo)
         return Word(factors, constant, lo + constant, hi + constant)
+
+    def reaching(self, word: Word) -> tuple[Integers, Integers]:
+        """Two inputs of the component: one that gives the least value of the word, and one that gives the greatest."""
+        if self.joint is not None:
+            return self.joint.reaching(word.factors)
+        falls = word.factors < 0
+        return np.where(falls, self.hi, self.lo), np.where(falls, self.lo, self.hi)
 
     def plus(self, a: Word, b: Word, shift_b: int = 0) -> Word:
         """`a + (b << shift_b)`"""
@@ -188,6 +209,8 @@ class Words:
                 return Bit(word, index, above.key) if isinstance(above, Bit) else above
         above = word.lo >> (index + 1)
         near = self._near(self.residue(word, index + 1), index + 1)
+        if near.lo >> index == near.hi >> index:
+            return (near.lo >> index) & 1
         if index >= _sign(near):
             key = self._key(near, _sign(near))  # whether it is negative
         elif above == word.hi >> (index + 1):  # whether it reaches a bound, which is whether this is negative:

@@ -60,6 +60,12 @@ def low(x: Stream) -> Component:
     return linear("fc", x, np.array([[1, 0, 0, 0]]), bias, Fixed(6, 1), Fixed(9, 4), result, **more)  # type: ignore[arg-type]
 
 
+def small(x: Stream) -> Component:
+    """Sums of -1 and 0: one bit would tell them apart, and a signed number has two."""
+    more = {"out_lanes": 1, "folded": False}
+    return linear("fc", x, np.array([[1]]), np.array([-1]), Fixed(2, 0), Fixed(2, 0), None, **more)  # type: ignore[arg-type]
+
+
 def prove(design: Design, folder: Path, change: tuple[str, str, str] | None = None) -> Proof:
     files = write_rtl(design, folder)
     if change is not None:
@@ -86,6 +92,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "batch norm, beats": lambda: design_of(norm("norm", HALF), lanes=2),
     "batch norm, beats, a fine shift": lambda: design_of(norm("norm", HALF, Fixed(6, 9)), lanes=2),
     "half to even brings the least sum back": lambda: design_of(low),
+    "sums of one bit": lambda: design_of(small, features=1, fixed=Fixed(1, 0, signed=False)),
     "saturating up": lambda: design_of(lambda x: cast("cast", x, Result(Fixed(8, 7), Rounding.FLOOR))),
     "a component called like an instance": lambda: design_of(fc("u_u_fc", DOWN)),
 }
