@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,17 +20,20 @@ from mase_hw.emit import read_build
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Which ones are drawn.")
 @click.option(
     "--engine",
-    type=click.Choice(["prove", "native", "both"]),
+    type=click.Choice(["prove", "native", "both", "any"]),
     default="both",
     show_default=True,
-    help="Who is asked: the prover, the native bench, or both.",
+    help="Who is asked: the prover, the native bench, both of each mutant, or the prover of what the bench passes.",
+)
+@click.option(
+    "--all", "everywhere", is_flag=True, help="Every place of the source; --count is of netlist mutants then."
 )
 @click.option(
     "--kind", type=click.Choice(["source", "netlist", "all"]), default="all", show_default=True, help="Where to change."
 )
 @click.option("--jobs", type=click.IntRange(1), help="Mutants tried side by side.  [default: number of processors]")
 @json_option
-def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: int | None) -> None:
+def command(build: Path, count: int, seed: int, engine: str, everywhere: bool, kind: str, jobs: int | None) -> None:
     """Change the RTL in the folder BUILD in one place at a time, and count which changes are noticed.
 
     \b
@@ -51,15 +55,18 @@ def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: in
       mase-hw mutate build/digits
       mase-hw mutate build/digits --count 400 --seed 1 --json > mutants.json
       mase-hw mutate build/digits --engine prove --kind source
+      mase-hw mutate build/digits --all --engine any --kind source
     """
     if build.suffix == ".toml":
         build = Path("build") / load_config(build).project
     loaded = read_build(build)
     from mase_hw.mutate.report import Score, document
     from mase_hw.mutate.run import Judged, Request, Run
+    from mase_hw.mutate.subject import untouched
 
-    chosen = Request(count, seed, engine, ("source", "netlist") if kind == "all" else (kind,))  # type: ignore[arg-type]
-    request = chosen if jobs is None else Request(count, seed, chosen.engine, chosen.kinds, jobs)
+    kinds = ("source", "netlist") if kind == "all" else (kind,)
+    chosen = Request(count, seed, engine, kinds, everywhere=everywhere)  # type: ignore[arg-type]
+    request = chosen if jobs is None else replace(chosen, jobs=jobs)
     judged: list[Judged] = []
     stopped = False
     console = output()
@@ -74,11 +81,14 @@ def command(build: Path, count: int, seed: int, engine: str, kind: str, jobs: in
         except KeyboardInterrupt:
             stopped = True
     score = Score.of(judged)
-    console.document(document(score, request, stopped=stopped, drawn=run.mutants))
+    left = untouched(loaded)
+    console.document(document(score, request, stopped=stopped, drawn=run.mutants, untouched=left))
     for k, line in enumerate(score.lines()):
         alive = line.startswith("ALIVE")
         say = console.final if alive or not k else console.line
         say(line, style="red" if alive else None)
+    if left:
+        console.final(f"not mutated: {', '.join(left)} (the AXI4-Stream top, which `mase-hw sim` drives)")
     if stopped:
         console.final(f"stopped after {len(judged)} of {run.mutants or count} mutants")
         sys.exit(130)

@@ -42,17 +42,17 @@ endmodule
 def miter_text(design: Design) -> str:
     """The Verilog text of the question; `bad` is what must never be 1."""
     x, y = design.input, design.output
-    return _TEXT.format(x=x.width, y=y.width, within=_within(design))
+    return _TEXT.format(x=x.width, y=y.width, within=within(design, "data"))
 
 
-def _within(design: Design) -> str:
-    """Every lane within the bounds of all the elements that it carries."""
+def within(design: Design, name: str) -> str:
+    """Verilog for: every lane of the input, which is called `name`, is within the bounds of all that it carries."""
     x = design.input
     width = x.fixed.width
     found = ["1'b1"]
     for lane in range(x.lanes):
         lo, hi = min(x.lo[lane :: x.lanes]), max(x.hi[lane :: x.lanes])
-        bits = f"data[{(lane + 1) * width - 1}:{lane * width}]"
+        bits = f"{name}[{(lane + 1) * width - 1}:{lane * width}]"
         number = f"$signed({bits})" if x.fixed.signed else bits
         sign = "s" if x.fixed.signed else ""
         if lo != x.fixed.lo:
@@ -64,3 +64,11 @@ def _within(design: Design) -> str:
 
 def _literal(value: int, width: int, sign: str) -> str:
     return f"{width}'{sign}h{value & ((1 << width) - 1):x}"
+
+
+def bounded(text: str, design: Design) -> str:
+    """A top's text in which the input is taken for granted to be within its bounds while it is valid."""
+    x = design.input.name
+    before, found, after = text.rpartition("endmodule")
+    assert found, "no module"
+    return f"{before}  always_comb assume (!{x}_valid || ({within(design, x)}));\n{found}{after}"

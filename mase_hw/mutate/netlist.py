@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.mutate.mutant import Mutant
 from mase_hw.mutate.subject import Subject
-from mase_hw.mutate.work import write_outer, yosys
+from mase_hw.mutate.work import yosys
+from mase_hw.mutate.yosys import SELECT
 
 _PLACE = re.compile(r"-src (\S+?):(\d+)\.")
 _OPTION = re.compile(r"-(mode|cell|port|portbit|wire|wirebit) (\S+)")
@@ -47,7 +49,7 @@ def netlist_mutants(subject: Subject, count: int, seed: int, folder: Path) -> li
         hint = "is the extra installed? pip install 'mase-hw[mutate]'" if "pyosys" in said else None
         raise ProblemsError(Problem(f"Yosys cannot mutate {subject.component}: {last}", hint=hint))
     lines = (folder / "list.txt").read_text("utf-8").splitlines()
-    write_outer(subject, folder, len(lines).bit_length())
+    _write_outer(subject, folder, len(lines).bit_length())
     return [_mutant(subject, line) for line in lines]
 
 
@@ -59,3 +61,19 @@ def _mutant(subject: Subject, line: str) -> Mutant:
     wire = f", on {said['wire']}[{said['wirebit']}]," if "wire" in said else ""
     what = f"bit {said['portbit']} of port {said['port']} of a cell{wire} {_MODES[said['mode']]}"
     return Mutant("netlist", said["mode"], file, int(number), what, component=subject.component, command=line)
+
+
+def _write_outer(subject: Subject, folder: Path, width: int) -> None:
+    """A top around a netlist that holds many mutants: which of them is awake is read from a file when a run starts."""
+    text = subject.texts[f"{subject.design.name}.sv"]
+    header = text[text.index("module ") : text.index(");") + 2]
+    place = json.dumps(str(folder / "selected.hex"))
+    outer = [
+        header,
+        "  logic [31:0] selected[1];",
+        f"  initial $readmemh({place}, selected);",
+        f"  {subject.design.name}_inner u_inner (.*, .{SELECT}(selected[0][{width - 1}:0]));",
+        "endmodule",
+    ]
+    (folder / "outer").mkdir(exist_ok=True)
+    (folder / "outer" / f"{subject.design.name}.sv").write_text("\n".join(outer) + "\n", encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,8 @@ class Score:
         for who, text in (("bench", "by the bench"), ("prover", "by the prover")):
             asked = [j for j in self.judged if getattr(j.verdict, who) is not None and j.verdict.status != "equivalent"]
             if asked:
-                said.append(f"  {text}: {self.seen_by(who)}")
+                some = f" of {len(asked)} that it was asked about" if len(asked) < counted else ""
+                said.append(f"  {text}: {self.seen_by(who)}{some}")
         said.append(f"not counted: {len(self.those('equivalent'))} equivalent, {len(self.those('invalid'))} invalid")
         said += [f"equivalent {describe(each)}\n    {each.verdict.why}" for each in self.those("equivalent")]
         for each in self.those("alive"):
@@ -50,12 +51,12 @@ class Score:
             said += [f"    {text}" for text in (each.verdict.why, _silent(each)) if text]
         return said
 
-    def kinds(self) -> list[tuple[str, str, Counter[str]]]:
-        """Kind, operator, and how many ended how."""
-        found: dict[tuple[str, str], Counter[str]] = {}
+    def tally(self, of: Callable[[Judged], str]) -> dict[str, dict[str, int]]:
+        """How many ended how, by what `of` says of a mutant."""
+        found: dict[str, Counter[str]] = {}
         for each in self.judged:
-            found.setdefault((each.mutant.kind, each.mutant.operator), Counter())[each.verdict.status] += 1
-        return [(*key, found[key]) for key in sorted(found)]
+            found.setdefault(of(each), Counter())[each.verdict.status] += 1
+        return {key: dict(found[key]) for key in sorted(found)}
 
 
 def describe(each: Judged) -> str:
@@ -67,11 +68,14 @@ def _silent(each: Judged) -> str:
     return f"prover: {each.verdict.prover}" if each.verdict.prover else ""
 
 
-def document(score: Score, request: Request, *, stopped: bool, drawn: int) -> dict[str, Any]:
+def document(
+    score: Score, request: Request, *, stopped: bool, drawn: int, untouched: Sequence[str] = ()
+) -> dict[str, Any]:
     """The whole run as plain values."""
     return {
         "schema": 1,
         "count": request.count,
+        "all": request.everywhere,
         "seed": request.seed,
         "engine": request.engine,
         "drawn": drawn,
@@ -82,6 +86,9 @@ def document(score: Score, request: Request, *, stopped: bool, drawn: int) -> di
         "alive": len(score.those("alive")),
         "equivalent": len(score.those("equivalent")),
         "invalid": len(score.those("invalid")),
+        "untouched": list(untouched),
+        "operators": score.tally(lambda each: each.mutant.operator),
+        "files": score.tally(lambda each: each.mutant.file),
         "mutants": [_entry(each) for each in score.judged],
     }
 

@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
 
-from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
-from mase_hw.mutate import work
 from mase_hw.mutate.judge import Engine, Judge, Sound, Verdict
 from mase_hw.mutate.mutant import Kind, Mutant
 from mase_hw.mutate.netlist import netlist_mutants, shares
+from mase_hw.mutate.sound import measured, refuse_unsound
 from mase_hw.mutate.source import source_mutants
 from mase_hw.mutate.store import Store, mutant_key, subject_key
 from mase_hw.mutate.subject import read_texts, subjects
 from mase_hw.mutate.work import Task
-from mase_hw.mutate.worker import CrashedError, TimedOutError, Worker
+from mase_hw.mutate.worker import Worker
 from mase_hw.prove.claims import Claim
 from mase_hw.simulate.whole import check_whole
 
-SOUND_SECONDS = 3600.0
+TOGETHER = 128  # source mutants that are compiled as one design
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asks for."""
+    """What the user asks for. `everywhere`: at every place of the source; `count` is of netlist mutants then."""
 
     count: int = 40
     seed: int = 0
     engine: Engine = "both"
     kinds: tuple[Kind, ...] = ("source", "netlist")
     jobs: int = max(1, os.cpu_count() or 1)
+    everywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,20 @@ class Judged:
 
     mutant: Mutant
     verdict: Verdict
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A mutant without a verdict yet."""
+
+    mutant: Mutant
+    number: int  # netlist: of its component's list; source: of those that are drawn, from 1
+    components: list[str]
+    key: str
+    place: Path
+
+
+_Told = tuple[_Waiting, Verdict | str | None] | BaseException  # None: the bench was not asked
 
 
 class Run:
@@ -80,32 +93,69 @@ class Run:
         concerned = {mutant.place + str(k): self._concerned(mutant) for k, (mutant, _) in enumerate(drawn)}
         needed = sorted({c for each in concerned.values() for c in each}, key=lambda c: self._subjects[c].size)
         sounds = dict(zip(needed, pool.map(lambda c: self._sound(c, folder), needed), strict=True))
-        _refuse_unsound(self._build, sounds)
+        refuse_unsound(self._build, sounds)
         judge = Judge(self._path, sounds, self._request.engine)
         keys = {c: subject_key(self._subjects[c], self._request.engine) for c in needed}
-        waiting: dict[Future[Verdict], tuple[Mutant, str]] = {}
+        waiting = []
         for k, (mutant, number) in enumerate(drawn):
             components = concerned[mutant.place + str(k)]
             name = mutant_key(mutant, self._request.engine, [keys[c] for c in components])
             known = self._store.verdict(name)
             if known is not None:
                 yield Judged(mutant, known)
-                continue
-            place = folder / f"mutant{k}" if mutant.kind == "source" else folder / "netlists" / mutant.component
-            waiting[pool.submit(self._one, judge, mutant, number, components, place)] = (mutant, name)
+            elif mutant.kind == "source":
+                waiting.append(_Waiting(mutant, k + 1, components, name, folder / f"mutant{k}"))
+            else:
+                waiting.append(_Waiting(mutant, number, components, name, folder / "netlists" / mutant.component))
         self._progress("trying mutants")
-        for future in as_completed(waiting):
-            mutant, name = waiting[future]
-            verdict = future.result()
-            self._store.put(name, verdict)
-            yield Judged(mutant, verdict)
+        done: SimpleQueue[_Told] = SimpleQueue()
+        for k, batch in enumerate(_batches(waiting)):
+            pool.submit(self._bench, judge, batch, folder / f"batch{k}", done)
+        left: list[tuple[_Waiting, str | None]] = []
+        for each, found in _told(done, len(waiting)):
+            if isinstance(found, Verdict):
+                yield self._kept(each, found)
+            else:
+                left.append((each, found))
+        # What a bench does not settle takes seconds or minutes each: the cheapest come first.
+        left.sort(key=lambda one: (max(sounds[c].prove for c in one[0].components), one[0].number))
+        for each, bench in left:
+            pool.submit(self._one, judge, each, bench, done)
+        for each, found in _told(done, len(left)):
+            assert isinstance(found, Verdict)
+            yield self._kept(each, found)
 
-    def _one(self, judge: Judge, mutant: Mutant, number: int, components: list[str], place: Path) -> Verdict:
+    def _kept(self, each: _Waiting, verdict: Verdict) -> Judged:
+        self._store.put(each.key, verdict)
+        return Judged(each.mutant, verdict)
+
+    def _bench(self, judge: Judge, batch: list[_Waiting], folder: Path, done: SimpleQueue[_Told]) -> None:
+        """What the bench says of source mutants that are compiled as one design; a verdict where that is enough."""
+        worker, bench = self._workers.get(), dict[int, str]()
+        try:
+            if len(batch) > 1 and self._request.engine != "prove":
+                mutants = {each.number: each.mutant for each in batch}
+                bench = judge.together(mutants, batch[0].components[0], folder, worker)
+            for each in batch:
+                said = bench.get(each.number)
+                enough = bool(said) and self._request.engine in ("native", "any")
+                done.put((each, Verdict("killed", self._subjects[each.components[0]].name, said) if enough else said))
+        except BaseException as error:  # told to who waits for the verdicts
+            done.put(error)
+        finally:
+            self._workers.put(worker)
+
+    def _one(self, judge: Judge, each: _Waiting, bench: str | None, done: SimpleQueue[_Told]) -> None:
         worker = self._workers.get()
         try:
-            if mutant.kind == "netlist":
-                return judge.netlist(mutant, number, place, worker)
-            return judge.source(mutant, components, place, worker)
+            if each.mutant.kind == "netlist":
+                verdict = judge.netlist(each.mutant, each.number, each.place, worker)
+            else:
+                verdict = judge.source(each.mutant, each.components, each.place, worker, bench)
+                shutil.rmtree(each.place, ignore_errors=True)
+            done.put((each, verdict))
+        except BaseException as error:
+            done.put(error)
         finally:
             self._workers.put(worker)
 
@@ -114,10 +164,11 @@ class Run:
         request, kinds = self._request, self._request.kinds
         self._progress("drawing mutants")
         drawn: list[tuple[Mutant, int]] = []
-        of_netlist = request.count // len(kinds) if "netlist" in kinds else 0
+        of_netlist = request.count // (1 if request.everywhere else len(kinds)) if "netlist" in kinds else 0
         if "source" in kinds:
             texts = read_texts(self._build)
-            drawn += [(mutant, 0) for mutant in source_mutants(texts, request.count - of_netlist, request.seed)]
+            count = None if request.everywhere else request.count - of_netlist
+            drawn += [(mutant, 0) for mutant in source_mutants(texts, count, request.seed)]
         for component, count in shares(self._subjects, of_netlist).items():
             place = folder / "netlists" / component
             found = netlist_mutants(self._subjects[component], count, request.seed, place)
@@ -143,7 +194,7 @@ class Run:
             task = Task(self._path, component, place, tuple(file.name for file in files))
             worker = self._workers.get()
             try:
-                known = _measured(task, worker, engine)
+                known = measured(task, worker, engine)
             finally:
                 self._workers.put(worker)
             self._store.put(name, known)
@@ -152,34 +203,23 @@ class Run:
         return Sound(subject, place, known["simulate"], known["prove"], (*unproved, *([failed] if failed else [])))
 
 
-def _measured(task: Task, worker: Worker, engine: Engine) -> dict[str, Any]:
-    name = task.subject.name
-    try:
-        compiled = worker.call(work.compile_native, task, seconds=SOUND_SECONDS)
-        started = time.perf_counter()
-        bench = compiled if compiled.invalid else worker.call(work.simulate, task, seconds=SOUND_SECONDS)
-        simulated = time.perf_counter()
-        unproved: tuple[Claim, ...] = ()
-        if engine != "native":
-            unproved = worker.call(work.prove, task, seconds=SOUND_SECONDS).unproved
-        proved = time.perf_counter()
-    except (TimedOutError, CrashedError) as error:
-        text = f"{name} cannot be tried unmutated: {error or f'no answer in {SOUND_SECONDS:.0f} s'}"
-        raise ProblemsError(Problem(text, hint="see what `mase-hw sim` and `mase-hw prove` say of the build")) from None
-    claims = [[c.component, c.about, c.status, c.method, c.detail] for c in unproved]
-    return {"bench": bench.no, "simulate": simulated - started, "prove": proved - simulated, "unproved": claims}
+def _told(done: SimpleQueue[_Told], count: int) -> Iterator[tuple[_Waiting, Verdict | str | None]]:
+    for _ in range(count):
+        found = done.get()
+        if isinstance(found, BaseException):
+            raise found
+        yield found
 
 
-def _refuse_unsound(build: Build, sounds: dict[str, Sound]) -> None:
-    """Mutants of what fails anyway say nothing."""
-    problems = [
-        Problem(
-            f"{sound.subject.name} fails before anything is mutated: {claim.detail}",
-            hint=f"mend it first: mase-hw sim {build.path}",
-        )
-        for sound in sounds.values()
-        for claim in sound.unproved
-        if claim.about == "bench"
-    ]
-    if problems:
-        raise ProblemsError(*problems)
+def _batches(waiting: list[_Waiting]) -> list[list[_Waiting]]:
+    """Source mutants of a file that are tried on the same component first, together; in the order of the first ones."""
+    groups: dict[tuple[object, ...], list[list[_Waiting]]] = {}
+    for k, each in enumerate(waiting):
+        source = each.mutant.kind == "source"
+        name = (each.mutant.file, each.components[0]) if source else (k,)
+        batches = groups.setdefault(name, [[]])
+        if len(batches[-1]) == TOGETHER:
+            batches.append([])
+        batches[-1].append(each)
+    order = {id(each): k for k, each in enumerate(waiting)}
+    return sorted((b for batches in groups.values() for b in batches), key=lambda batch: order[id(batch[0])])

@@ -49,8 +49,8 @@ class Edit:
     new: str
 
 
-def source_mutants(files: Mapping[str, str], count: int, seed: int) -> list[Mutant]:
-    """`count` mutants (or all there are), spread evenly over the files and the kinds of change; drawn by `seed`."""
+def source_mutants(files: Mapping[str, str], count: int | None, seed: int) -> list[Mutant]:
+    """`count` mutants (None: all there are), spread evenly over the files and the kinds of change; drawn by `seed`."""
     groups: dict[tuple[str, str], list[Edit]] = defaultdict(list)
     for file in sorted(files):
         for edit in edits(files[file], seed):
@@ -81,10 +81,11 @@ def _mutant(file: str, text: str, edit: Edit) -> Mutant:
     raw = text.encode()
     old = raw[edit.start : edit.end].decode()
     line = raw[: edit.start].count(b"\n") + 1
-    mutated = (raw[: edit.start] + edit.new.encode() + raw[edit.end :]).decode()
     what = f"`{_short(old)}` becomes `{_short(edit.new)}`" if edit.new.strip("; ") else f"`{_short(old)}` is left out"
-    context = text.splitlines()[line - 1].strip()
-    return Mutant("source", edit.operator, file, line, f"{what} in: {_short(context, 70)}", text=mutated)
+    begin, end = raw.rfind(b"\n", 0, edit.start) + 1, raw.find(b"\n", edit.start)
+    context = _short(raw[begin : end if end >= 0 else len(raw)].decode(), 70)
+    where = text, edit.start, edit.end, edit.new
+    return Mutant("source", edit.operator, file, line, f"{what} in: {context}", *where)
 
 
 def _short(text: str, limit: int = 50) -> str:

@@ -25,8 +25,11 @@ class Store:
     def __init__(self, build: Path) -> None:
         self._path = build / "mutate" / FILE
         self._known: dict[str, dict[str, Any]] = {}
+        self._torn = False  # whether the file ends within a line
         if self._path.exists():
-            for line in self._path.read_text("utf-8", errors="replace").splitlines():
+            text = self._path.read_text("utf-8", errors="replace")
+            self._torn = bool(text) and not text.endswith("\n")
+            for line in text.splitlines():
                 try:
                     entry = json.loads(line)
                     self._known[entry["key"]] = entry["value"]
@@ -47,11 +50,8 @@ class Store:
         self._known[name] = plain
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write("\n" * self._torn() + json.dumps({"key": name, "value": plain}) + "\n")
-
-    def _torn(self) -> bool:
-        raw = self._path.read_bytes() if self._path.exists() else b""
-        return bool(raw) and not raw.endswith(b"\n")
+            file.write("\n" * self._torn + json.dumps({"key": name, "value": plain}) + "\n")
+        self._torn = False
 
 
 def subject_key(subject: Subject, engine: Engine) -> str:

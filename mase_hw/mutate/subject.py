@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mase_hw.emit import Build, read_build
 from mase_hw.emit.render import module_name, render_alone
-from mase_hw.hardware import Component, Design, Pipe
+from mase_hw.hardware import Component, Design
 from mase_hw.simulate.check import alone
 
 _COMMENT = re.compile(r"//.*")
@@ -33,10 +33,6 @@ class Subject:
     @property
     def part(self) -> Component:
         return self.design.components[0]
-
-    @property
-    def pipe(self) -> bool:
-        return bool(self.component) and isinstance(self.part, Pipe)
 
     @property
     def size(self) -> int:
@@ -69,8 +65,13 @@ def subjects(path: Path) -> dict[str, Subject]:
 
 
 def read_texts(build: Build) -> dict[str, str]:
-    """File name to text, in compile order."""
-    return {path.name: path.read_text("utf-8") for path in build.rtl}
+    """File name to text, in compile order; what is mutated of a build."""
+    return {path.name: path.read_text("utf-8") for path in build.rtl if path.name not in untouched(build)}
+
+
+def untouched(build: Build) -> list[str]:
+    """Files that are not mutated: neither the native bench nor the prover knows the AXI4-Stream top."""
+    return [build.axis.file] if build.axis is not None else []
 
 
 def _needed(top: str, emitted: Mapping[str, str]) -> set[str]:

@@ -1,19 +1,20 @@
-"""The work on one mutant, step by step, as it is done in a worker process: elaborate, simulate, prove, compare."""
+"""The work on one mutant, step by step, as it is done in a worker process: elaborate, simulate, prove."""
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.mutate.miter import miter_text
+from mase_hw.mutate.combine import combine
+from mase_hw.mutate.items import refused
+from mase_hw.mutate.mutant import Mutant
 from mase_hw.mutate.subject import Subject, subjects
-from mase_hw.mutate.yosys import SELECT
 from mase_hw.prove.claims import Claim, NotProvedError
 from mase_hw.prove.netlist import Netlist, component_of, elaborate, netlist_of
 from mase_hw.prove.run import prove_design
@@ -24,12 +25,12 @@ from mase_hw.simulate.native_build import build_library
 from mase_hw.simulate.native_stimulus import blocks
 
 VECTORS = 256  # random ones, beside corners, one-hot vectors and accumulator extremes: as `mase-hw sim`
-SOLVER = 60  # seconds that the solver may think about whether two netlists are equal
+MANY = 16_384  # for what nobody has seen, and nothing has shown to be equal yet
 
 
 @dataclass(frozen=True)
 class Task:
-    """A mutant on a subject. `files` are in `folder`; a netlist mutant is number `number` of the component's list."""
+    """A mutant on a subject. `files` are in `folder`; `number` is which of those that it is compiled with."""
 
     build: Path
     component: str
@@ -38,6 +39,10 @@ class Task:
     number: int = 0
     command: str = ""
     sound: Path | None = None  # the folder of the unmutated files, to compare with
+
+    @property
+    def netlist(self) -> bool:
+        return bool(self.command)
 
     @property
     def subject(self) -> Subject:
@@ -61,11 +66,10 @@ _read: tuple[Task, dict[str, Netlist]] | None = None  # the last task that was e
 def read(task: Task) -> Answer:
     """Whether Yosys can read it, and whether it reads anything else than the unmutated files."""
     try:
-        mine = _elaborate(task)
+        mine = elaborated(task)
     except ProblemsError as error:
         return Answer(_first(error), invalid=True)
-    assert task.sound is not None
-    return Answer(same=_shape(mine) == _shape(_sound(task.build, task.component, task.sound)))
+    return Answer(same=shape(mine) == shape(unmutated(task)))
 
 
 def compile_native(task: Task) -> Answer:
@@ -77,18 +81,43 @@ def compile_native(task: Task) -> Answer:
     return Answer()
 
 
-def simulate(task: Task) -> Answer:
+def together(task: Task, mutants: Mapping[int, Mutant]) -> tuple[int, ...] | None:
+    """Compiles mutants of one file as one design; which of them are in it. None: not told which of them is refused."""
+    subject, left = task.subject, dict(mutants)
+    while left:
+        made = combine(subject.texts, left, task.folder / "selected.hex")
+        if not made.numbers:
+            break
+        file = left[made.numbers[0]].file
+        files = subject.write(task.folder, {file: made.text})
+        lines = refused({**subject.texts, file: made.text}, file)
+        if not lines:
+            try:
+                build_library(files, subject.design.name)
+            except ProblemsError as error:
+                lines = {p.where.line for p in error.problems if p.where is not None and p.where.path.name == file}
+            else:
+                return made.numbers
+        bad = {made.owners[line] for line in lines if line in made.owners}
+        if not bad:
+            return None
+        left = {number: left[number] for number in made.numbers if number not in bad}
+    return ()
+
+
+def simulate(task: Task, vectors: int = VECTORS) -> Answer:
     """All vectors under all patterns of stalls, cycles compared too."""
     design = task.subject.design
     if task.number:
         (task.folder / "selected.hex").write_text(f"{task.number:x}\n", encoding="utf-8")
-    vectors = blocks(design, VECTORS, 0)
-    outcome = simulate_native(design, _simulated(task), vectors, PATTERNS, 0, task.folder / "native")
+    seed = int(vectors != VECTORS)  # registers start otherwise too
+    stimulus = blocks(design, vectors, seed)
+    outcome = simulate_native(design, _simulated(task), stimulus, PATTERNS, seed, task.folder / "native")
     return Answer("" if outcome.passed else next(iter(outcome.failures), "a run that did not pass"))
 
 
 def _simulated(task: Task) -> tuple[Path, ...]:
-    if task.number:
+    if task.netlist:
         return task.folder / "all.v", task.folder / "outer" / f"{task.subject.design.name}.sv"
     return tuple(task.folder / name for name in task.files)
 
@@ -96,7 +125,7 @@ def _simulated(task: Task) -> tuple[Path, ...]:
 def prove(task: Task) -> Answer:
     """The claims of the component that are not proved; of the whole design, the wiring."""
     subject = task.subject
-    netlists = _elaborate(task)
+    netlists = elaborated(task)
     if subject.component:
         claims = prove_design(subject.design, netlists).claims
     else:
@@ -107,40 +136,6 @@ def prove(task: Task) -> Answer:
     return Answer(unproved=tuple(claim for claim in claims if claim.status != "proved"))
 
 
-def compare(task: Task) -> Answer:
-    """Whether Yosys proves that it is the unmutated design; `no` if it does not."""
-    assert task.sound is not None
-    sound = _sound(task.build, task.component, task.sound)
-    if _widths(_elaborate(task)[""]) != _widths(sound[""]):
-        return Answer("its ports are not those of the design")
-    (task.folder / "sound").mkdir(exist_ok=True)
-    for name in task.files:
-        (task.folder / "sound" / name).write_bytes((task.sound / name).read_bytes())
-    job = {
-        "job": "compare",
-        "files": [f"sound/{name}" for name in task.files],
-        "mutated": task.files,
-        "command": task.command,
-        "top": task.subject.design.name,
-        "component": task.component,
-        "seconds": SOLVER,
-    }
-    (task.folder / "equal").unlink(missing_ok=True)
-    yosys(job, task.folder)
-    if (task.folder / "equal").exists():
-        return Answer("", why="from every state the same outputs and the same next state (Yosys, SAT)")
-    (task.folder / "miter.v").write_text(miter_text(task.subject.design), encoding="utf-8")
-    (task.folder / "miter.aig").unlink(missing_ok=True)
-    yosys({**job, "job": "sequential"}, task.folder)
-    said = abc(task.folder) if (task.folder / "miter.aig").exists() else ""
-    if "Property proved" in said or "UNSATISFIABLE" in said:  # the latter where no register is left
-        return Answer(
-            "", why="from reset the same valid, ready and data on every stream that keeps its rules (ABC, PDR)"
-        )
-    differs = re.search(r"asserted in frame (\d+)", said)
-    return Answer(f"ABC has a stream on which it differs in cycle {differs[1]}" if differs else "not shown to be equal")
-
-
 def yosys(job: dict[str, object], folder: Path) -> str:
     """Lets another process do a job of yosys.py in `folder`; what it printed."""
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
@@ -149,40 +144,12 @@ def yosys(job: dict[str, object], folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def abc(folder: Path) -> str:
-    """What ABC says of the miter: registers that are always equal are merged, then it looks for an invariant."""
-    import pyosys
-
-    tool = Path(pyosys.__file__).parent / "yosys-abc"
-    script = f"read_aiger miter.aig; strash; scorr; dc2; scorr; pdr -T {SOLVER}; sat"
-    try:
-        done = subprocess.run([str(tool), "-c", script], cwd=folder, capture_output=True, text=True, timeout=4 * SOLVER)
-    except subprocess.TimeoutExpired:
-        return "no answer"
-    return done.stdout
-
-
-def write_outer(subject: Subject, folder: Path, width: int) -> None:
-    """A top around a netlist that holds many mutants: which of them is awake is read from a file when a run starts."""
-    text = subject.texts[f"{subject.design.name}.sv"]
-    header = text[text.index("module ") : text.index(");") + 2]
-    place = json.dumps(str(folder / "selected.hex"))
-    outer = [
-        header,
-        "  logic [31:0] selected[1];",
-        f"  initial $readmemh({place}, selected);",
-        f"  {subject.design.name}_inner u_inner (.*, .{SELECT}(selected[0][{width - 1}:0]));",
-        "endmodule",
-    ]
-    (folder / "outer").mkdir(exist_ok=True)
-    (folder / "outer" / f"{subject.design.name}.sv").write_text("\n".join(outer) + "\n", encoding="utf-8")
-
-
-def _elaborate(task: Task) -> dict[str, Netlist]:
+def elaborated(task: Task) -> dict[str, Netlist]:
+    """The netlists of the mutant; those of the last one are kept."""
     global _read
     if _read is None or _read[0] != task:
         subject = task.subject
-        if task.number:
+        if task.netlist:
             modules = json.loads((task.folder / f"{task.number}.json").read_text("utf-8"))["modules"]
             top = subject.design.name
             netlists = {component_of(name, top): netlist_of(name, module) for name, module in modules.items()}
@@ -193,21 +160,23 @@ def _elaborate(task: Task) -> dict[str, Netlist]:
     return _read[1]
 
 
+def unmutated(task: Task) -> dict[str, Netlist]:
+    """The netlists of the subject as it is."""
+    assert task.sound is not None
+    return _read_once(task.build, task.component, task.sound)
+
+
 @lru_cache(maxsize=16)
-def _sound(build: Path, component: str, folder: Path) -> dict[str, Netlist]:
+def _read_once(build: Path, component: str, folder: Path) -> dict[str, Netlist]:
     subject = subjects(build)[component]
     return elaborate([folder / name for name in subject.texts], subject.design.name, _names(subject))
-
-
-def _widths(top: Netlist) -> dict[str, int]:
-    return {port: len(nets) for port, nets in top.ports.items()}
 
 
 def _names(subject: Subject) -> list[str]:
     return [component.name for component in subject.design.components]
 
 
-def _shape(netlists: dict[str, Netlist]) -> object:
+def shape(netlists: dict[str, Netlist]) -> object:
     """A netlist without its comments: where each cell comes from, and the names of wires."""
     return {
         name: (netlist.ports, [(c.name, c.type, sorted(c.parameters.items()), c.ports) for c in netlist.cells])

@@ -90,6 +90,7 @@ class Worker:
 
 def _serve(connection: Connection) -> None:
     os.setsid()
+    os.dup2(2, 1)  # what a simulation prints is no part of the report
     with contextlib.suppress(EOFError, BrokenPipeError):  # the other end has gone
         while True:
             function, arguments = connection.recv()

@@ -52,7 +52,7 @@ def list_mutants(job: dict[str, Any]) -> None:
         session.run(f"{line} -ctrl {SELECT} {width} {number}")
     session.run(f"cd {top}", f"add -input {SELECT} {width}", f"connect -port {instance} {SELECT} {SELECT}", "cd")
     session.run("bwmuxmap", "bmuxmap", "demuxmap")  # which Verilog has no words for
-    session.run(f"rename {top} {top}_inner", "write_verilog -noattr all.v")
+    session.run(f"rename {top} {top}_inner", "write_verilog -noattr -noparallelcase all.v")
 
 
 def compare(job: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def compare(job: dict[str, Any]) -> None:
 
     Registers are cut: what they hold is an input of both, what they will hold an output. Logic that is the same in both
     is merged, so that the solver sees the difference alone. Equal then means: from the same state, whatever it is, the
-    same inputs give the same outputs for ever.
+    same inputs give the same outputs for ever. What the texts assume of their inputs is taken for granted.
     """
     session, top = Session(), job["top"]
     session.read(job["files"], top, job["component"])
@@ -73,12 +73,14 @@ def compare(job: dict[str, Any]) -> None:
     _cut(session, top, "gate")
     session.run("design -copy-from gold -as gold gold", "design -copy-from gate -as gate gate")
     session.run("miter -equiv -flatten -make_assert gold gate miter", "hierarchy -top miter", "opt_expr", "opt_merge")
-    session.run("opt_clean", f"sat -verify -prove-asserts -timeout {job['seconds']} miter")
+    session.run("opt_clean", f"sat -verify -prove-asserts -set-assumes -timeout {job['seconds']} miter")
     Path("equal").write_text("", encoding="utf-8")
 
 
 def _cut(session: Session, top: str, name: str) -> None:
-    session.run("setattr -mod -unset keep_hierarchy *", "flatten", "memory_map", "opt_clean", "expose -evert-dff")
+    session.run("setattr -mod -unset keep_hierarchy *", "flatten", "memory_map", "opt_clean")
+    session.run("chformal -assert -remove", "chformal -lower", "opt_clean")
+    session.run("expose -dff -evert-dff")  # a wire that no register drives may be another one
     # What is undefined may be anything in each of the two; the solver would take it for 0 in both.
     session.run("opt_clean", "setundef -undriven -anyseq", f"rename {top} {name}", f"design -stash {name}")
 

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from mase_hw.prove.carried import UNKNOWN
 from mase_hw.prove.cells import function, operands
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.machine import Machine, order
 from mase_hw.prove.netlist import Cell, Net, Netlist
 from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.timing import combinational_cone, cone_of
-from mase_hw.prove.words import UNKNOWN, Words
+from mase_hw.prove.words import Words
 
 MAX_FREE = 8  # registers of the control that are not reset: they are tried with every value
 BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor", "$mux", "$bwmux", "$dff")

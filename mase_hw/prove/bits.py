@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mase_hw.prove.words import MAX_TABLE, UNKNOWN, Bit, Table, Unknown, Value, Word, Words
+from mase_hw.prove.carried import UNKNOWN, Bit, Table, Unknown, Value, Word
+from mase_hw.prove.words import MAX_TABLE, Words
 
 
 class BitLogic:

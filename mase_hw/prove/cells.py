@@ -83,7 +83,9 @@ def _signed(cell: Cell, port: str) -> Callable[[int], int]:
 
 
 def _first(a: int, b: int, s: int, width: int, mask: int) -> int:
-    """A `$pmux`: the part of `b` that the select names; no two bits of it are set at once."""
+    """A `$pmux`: the part of `b` that the select names."""
+    if s & (s - 1):
+        raise NotProvedError("the control takes two branches at once")
     return (b >> (((s & -s).bit_length() - 1) * width)) & mask if s else a
 
 
@@ -92,8 +94,17 @@ def _shift(cell: Cell, mask: int) -> Function:
     if kind in ("$shl", "$sshl"):
         a_of = _signed(cell, "A")
         return lambda a, b: (a_of(a) << b) & mask
+    # Extended to the result's width first; only the arithmetic shift goes on with the sign beyond it.
+    a_of, wide = _signed(cell, "A"), (1 << max(cell.width("A"), cell.width("Y"))) - 1
     if kind in ("$shr", "$sshr"):
-        # Extended to the result's width first; only the arithmetic shift goes on with the sign beyond it.
-        a_of, wide = _signed(cell, "A"), (1 << max(cell.width("A"), cell.width("Y"))) - 1
         return lambda a, b: ((a_of(a) if kind == "$sshr" else a_of(a) & wide) >> b) & mask
-    return lambda a, b: (a >> n if (n := b_of(b)) >= 0 else a << -n) & mask
+    if kind == "$shift":
+        return lambda a, b: ((a_of(a) & wide) >> n if (n := b_of(b)) >= 0 else a_of(a) << -n) & mask
+    last = cell.width("A") - cell.width("Y")
+    return lambda a, b: (a >> _within(b_of(b), last)) & mask
+
+
+def _within(place: int, last: int) -> int:
+    if not 0 <= place <= last:
+        raise NotProvedError("the control reads bits that there are not")
+    return place

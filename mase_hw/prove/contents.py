@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mase_hw.prove.words import UNKNOWN, Value
+from mase_hw.prove.carried import UNKNOWN, Value
 
 Bits = tuple[Value, ...]
 Held = tuple[int, int]  # the number of some bits, and the vector that they are of, 0 the oldest; NO_VECTOR: of none

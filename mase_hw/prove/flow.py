@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 from mase_hw.prove.automaton import Automaton
 from mase_hw.prove.bundles import Bundle, Bundles, Take
+from mase_hw.prove.carried import UNKNOWN, Value
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.contents import NO_VECTOR, Contents, Held
 from mase_hw.prove.explore import Graph
 from mase_hw.prove.netlist import Cell, Net
 from mase_hw.prove.reference import Reference
 from mase_hw.prove.truths import Exhausted
-from mase_hw.prove.words import UNKNOWN, Value
 
 State = tuple[Held, ...]  # what each bundle holds, then each row of each memory
 
@@ -66,8 +66,8 @@ class Flow:
                         todo.append(then)
         checked: dict[tuple[Held, int], None] = {}
         for n, node in enumerate(self.graph.nodes):
-            if self.graph.valid[n]:
-                held = self._taken(self.output, n, 0)
+            for inputs in range(4) if self.graph.valid[n] else ():  # within a cycle, it may depend on all of them
+                held = self._taken(self.output, n, inputs)
                 if (held, node.out_beat) not in checked:
                     self._check(held, node.out_beat)
                     checked[held, node.out_beat] = None

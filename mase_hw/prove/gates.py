@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
+from mase_hw.prove.carried import UNKNOWN, Unknown
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell
-from mase_hw.prove.words import UNKNOWN, Unknown
 
 Wire = int | Unknown
 Wires = list[Wire]
@@ -20,8 +20,8 @@ Wires = list[Wire]
 class Gates:
     """Evaluates combinational cells for `samples` samples."""
 
-    def __init__(self, samples: int) -> None:
-        self.samples = samples
+    def __init__(self, samples: int, undefined: Wire = UNKNOWN) -> None:
+        self.samples, self.undefined = samples, undefined  # what a cell gives that has no value: an x
         self.ones = (1 << samples) - 1  # a wire that is high in all of them
 
     def evaluate(self, cell: Cell, ports: Mapping[str, Wires]) -> Wires:
@@ -36,7 +36,11 @@ class Gates:
             select = ports["S"] * width if kind == "$mux" else ports["S"]
             return [self.chosen(s, x, y) for s, x, y in zip(select, a, b, strict=True)]
         if kind == "$pmux":
+            before: Wire = 0
             for k, s in enumerate(ports["S"]):
+                if self.both(before, s) != 0:  # two branches at once
+                    return [self.undefined] * width
+                before = self.either(before, s)
                 a = [self.chosen(s, x, y) for x, y in zip(a, b[k * width : (k + 1) * width], strict=True)]
             return a
         if kind == "$bmux":
@@ -125,12 +129,15 @@ class Gates:
         kind, width = cell.type, cell.width("Y")
         signed = bool(cell.parameters.get("B_SIGNED")) and kind in ("$shift", "$shiftx")
         left = kind in ("$shl", "$sshl")
-        if kind not in ("$shift", "$shiftx"):
+        if kind != "$shiftx":
             a = self._extended(cell, "A", a, max(width, len(a)))
         fill: Wire = a[-1] if kind == "$sshr" and cell.parameters.get("A_SIGNED") else 0
+        under: Wire = 0
+        if kind == "$shiftx":  # what lies beyond has no value
+            fill = under = self.undefined
         if (amount := self.constant(b)) is not None:
             amount -= (signed and amount >> (len(b) - 1)) << len(b)
-            return self._moved(a, -amount if left else amount, fill, width)
+            return self._moved(a, -amount if left else amount, fill, width, under)
         if signed:
             raise NotProvedError(f"a shift to both sides by what differs between inputs ({cell.source})")
         wide = max(width, len(a))
@@ -139,8 +146,8 @@ class Gates:
             a = [self.chosen(wire, x, y) for x, y in zip(self._moved(a, 0, fill, wide), moved, strict=True)]
         return a[:width]
 
-    def _moved(self, a: Wires, down: int, fill: Wire, width: int) -> Wires:
-        return [a[k + down] if 0 <= k + down < len(a) else (fill if k + down >= 0 else 0) for k in range(width)]
+    def _moved(self, a: Wires, down: int, fill: Wire, width: int, under: Wire = 0) -> Wires:
+        return [a[k + down] if 0 <= k + down < len(a) else (fill if k + down >= 0 else under) for k in range(width)]
 
     def _to_bit(self, cell: Cell, a: Wires, b: Wires) -> Wire:
         kind = cell.type

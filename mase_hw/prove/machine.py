@@ -7,10 +7,10 @@ from graphlib import TopologicalSorter
 from operator import is_
 from typing import Protocol
 
+from mase_hw.prove.carried import UNKNOWN, Value
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell, Net, Netlist
 from mase_hw.prove.symbolic import Values
-from mase_hw.prove.words import UNKNOWN, Value
 
 _SEQUENTIAL = ("$dff", "$mem_v2", "$scopeinfo")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mase_hw.prove.words import Bit, Number, Value, Word, Words
+from mase_hw.prove.carried import Bit, Number, Value, Word
+from mase_hw.prove.words import Words
 
 
 def side_by_side(words: Words, bits: Sequence[Value], lowest: int, low: int) -> Number | None:

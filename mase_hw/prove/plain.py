@@ -10,17 +10,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.carried import Unknown
 from mase_hw.prove.gates import Gates, Wire, Wires
 from mase_hw.prove.machine import Memory, order
 from mase_hw.prove.netlist import Cell, Net, Netlist
-from mase_hw.prove.words import Unknown
 
 
 class PlainMachine:
     """Inputs are put by port, `settle` computes every wire, `tick` moves the registers, which start with any bits."""
 
     def __init__(self, netlist: Netlist, rng: np.random.Generator, samples: int = 1) -> None:
-        self.netlist, self.gates, self.rng = netlist, Gates(samples), rng
+        self.netlist, self.gates, self.rng = netlist, Gates(samples, undefined=0), rng
         self.registers = [cell for cell in netlist.cells if cell.type == "$dff"]
         memories = [Memory(cell) for cell in netlist.cells if cell.type == "$mem_v2"]
         self.rows = {id(memory): [[self._started(bit) for bit in row] for row in memory.words] for memory in memories}

@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from mase_hw.prove.bits import BitLogic
+from mase_hw.prove.carried import Bit, Number, Value, Word
 from mase_hw.prove.pieces import side_by_side
-from mase_hw.prove.words import Bit, Number, Value, Word, Words
+from mase_hw.prove.words import Words
 
 MAX_BITS = 52  # numbers of more bits are not looked for: their bounds would not be exact
 
@@ -124,6 +126,35 @@ class Reader:
         one = self.lone(first)
         return None if one is None else (one, 1)
 
+    def looked_up(self, table: Sequence[Value], select: Sequence[Value], width: int) -> list[Value] | None:
+        """A table of numbers that is a sum of its select bits times constants: gone through for all of these."""
+        free = [(i, bit) for i, bit in enumerate(select) if not isinstance(bit, int)]
+        ones = [self.lone(bit) for _, bit in free]
+        if self.words.joint is None or not free or any(one is None for one in ones):
+            return None
+        fixed = sum(bit << i for i, bit in enumerate(select) if isinstance(bit, int))
+        place = {bit: (n, 0) for n, (_, bit) in enumerate(free)} | {
+            BitLogic(self.words).inverted(bit): (n, 1) for n, (_, bit) in enumerate(free)
+        }
+        if any(not isinstance(bit, int) and bit not in place for bit in table):
+            return None
+        cells = [bit if isinstance(bit, int) else place[bit] for bit in table]
+        values = []
+        for chosen in range(1 << len(free)):
+            row = fixed + sum(((chosen >> n) & 1) << i for n, (i, _) in enumerate(free))
+            bits = cells[row * width : (row + 1) * width]
+            known = [bit if isinstance(bit, int) else ((chosen >> bit[0]) & 1) ^ bit[1] for bit in bits]
+            values.append(sum(bit << k for k, bit in enumerate(known)))
+        total = self.words.word(np.zeros_like(self.words.lo), values[0])
+        steps = [values[1 << n] - values[0] for n in range(len(free))]
+        for one, step in zip(ones, steps, strict=True):
+            assert one is not None
+            total = self.words.plus(total, self.words.times(one, step))
+        for chosen, value in enumerate(values):
+            if value != values[0] + sum(step for n, step in enumerate(steps) if (chosen >> n) & 1):
+                return None
+        return [self.words.bit(total, k) for k in range(width)]
+
     def lone(self, bit: Value) -> Word | None:
         """The word that is 0 or 1 as the bit is, where that is affine."""
         return self._lone.get(bit.key) if isinstance(bit, Bit) else None
@@ -141,3 +172,10 @@ def _cut(words: Words, word: Word, bits: int) -> Word | None:
     """`word` modulo 2**bits, where that is affine: where the part above is the same for all values."""
     above = word.lo >> bits
     return words.moved(word, -(above << bits)) if above == word.hi >> bits else None
+
+
+def number(bits: Sequence[Value]) -> int | None:
+    """The bits as an unsigned number, where all of them are known."""
+    if not all(isinstance(bit, int) for bit in bits):
+        return None
+    return sum(bit << k for k, bit in enumerate(bits) if isinstance(bit, int))

@@ -7,11 +7,12 @@ import numpy as np
 from mase_hw.hardware import Component
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.result import Finish
+from mase_hw.prove.carried import UNKNOWN, Bit, Table, Value, Word
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.ranges import BitRanges
 from mase_hw.prove.sums import Sums
 from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.words import MAX_TABLE, UNKNOWN, Bit, Table, Value, Word, Words
+from mase_hw.prove.words import MAX_TABLE, Words
 
 MAX_SUMS = 1 << 28  # bytes for finding out which sums are met
 
@@ -24,7 +25,7 @@ class Reference:
         self.step: Finish | None = getattr(component, "step", None)
         x = component.input
         lo, hi = x.bounds
-        self.factors, self.constants = _rows(component)
+        self.factors, self.constants = rows_of(component)
         self.rows = self.factors  # of whole numbers
         self.serial = component.kind == "linear_serial"  # takes numbers apart: every bit is a variable
         if self.serial:
@@ -137,7 +138,7 @@ def _sums(exact: Word, base: Word) -> Integers | None:
     return np.asarray(numbers * ratio + (exact.constant - base.constant * ratio))
 
 
-def _rows(component: Component) -> tuple[Integers, Integers]:
+def rows_of(component: Component) -> tuple[Integers, Integers]:
     """Factors [out, in] and constants [out] of what the component computes exactly."""
     matrix = getattr(component, "matrix", None)
     if matrix is not None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from mase_hw.emit import Build
 from mase_hw.hardware import Component, Design
+from mase_hw.prove.bounds import check_bounds, check_input
 from mase_hw.prove.claims import Claim, NotProvedError, Reached
+from mase_hw.prove.clocking import check_clocked, check_ports
 from mase_hw.prove.handshake import Explored, is_chain, prove_handshake
 from mase_hw.prove.netlist import Netlist, elaborate
 from mase_hw.prove.symbolic import Symbolic
@@ -49,7 +51,11 @@ def prove_design(
     progress: Callable[[str], None] = lambda text: None,
     finished: Callable[[Component], None] = lambda component: None,
 ) -> Proof:
-    claims = [_claim(design.name, "wiring", lambda: prove_wiring(design, netlists[""]))]
+    def wiring() -> str:
+        check_input(design)
+        return prove_wiring(design, netlists[""])
+
+    claims = [_claim(design.name, "wiring", wiring)]
     for component in design.components:
         progress(f"{component.name}: {component.kind}")
         claims += _component(component, netlists[component.name])
@@ -70,10 +76,17 @@ def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
         return method
 
     def values() -> str:
+        check_bounds(component)
         method, symbolic = prove_values(looked_at, netlist, explored[0] if explored else None)
         evaluated.append(symbolic)
         return method
 
+    try:
+        check_ports(component, netlist)
+        check_clocked(netlist)
+    except NotProvedError as error:  # then nothing that follows would be about this netlist
+        yield from (Claim(name, about, "open", "", str(error)) for about in ("timing", "handshake", "values"))
+        return
     yield _claim(name, "timing", lambda: prove_timing(netlist))
     yield _claim(name, "handshake", handshake)
     yield _claim(name, "values", values)

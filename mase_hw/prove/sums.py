@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.carried import Word
 from mase_hw.prove.netlist import Cell
-from mase_hw.prove.words import Word
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from mase_hw.prove.bits import BitLogic
+from mase_hw.prove.carried import UNKNOWN, Bit, Number, Unknown, Value
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell
-from mase_hw.prove.reading import Reader
+from mase_hw.prove.reading import Reader, number
 from mase_hw.prove.sums import Sum
-from mase_hw.prove.words import UNKNOWN, Bit, Number, Unknown, Value, Words
+from mase_hw.prove.words import Words
 
 Values = list[Value]
 
@@ -56,9 +53,9 @@ class Symbolic(BitLogic):
 
     def _arithmetic(self, cell: Cell, inputs: dict[str, Values]) -> Values:
         width = cell.width("Y")
+        a, b = (self._extended(cell, port, inputs.get(port, []), width) for port in ("A", "B"))
         if cell.type == "$neg":
-            inputs = {"A": [0], "B": inputs["A"]}
-        a, b = (self._extended(cell, port, inputs[port], width) for port in ("A", "B"))
+            a, b = [0] * width, a
         if any(isinstance(bit, Unknown) for bit in (*a, *b)):
             return [UNKNOWN] * width
         x, y = self.reader.read_extended(a), self.reader.read_extended(b)
@@ -133,7 +130,7 @@ class Symbolic(BitLogic):
         width = cell.width("Y")
         if kind == "$bmux" and any(bit is UNKNOWN for bit in select):
             return [UNKNOWN] * width
-        if kind == "$bmux" and (found := self._looked_up(a, select, width)) is not None:
+        if kind == "$bmux" and (found := self.reader.looked_up(a, select, width)) is not None:
             return found
         if kind == "$bmux":
             rows = [a[k : k + width] for k in range(0, len(a), width)]
@@ -144,46 +141,18 @@ class Symbolic(BitLogic):
                 ]
             return rows[0]
         result = list(a)
+        before: Value = 0
         for k, bit in enumerate(select):
+            if self.both(before, bit) != 0:  # perhaps two branches at once
+                return [UNKNOWN] * width
+            before = self.either(before, bit)
             part = b[k * width : (k + 1) * width]
             result = [self.chosen(bit, zero, one) for zero, one in zip(result, part, strict=True)]
         return result
 
-    def _looked_up(self, table: Values, select: Values, width: int) -> Values | None:
-        """A table of numbers that is a sum of its select bits times constants: gone through for all of these."""
-        free = [(i, bit) for i, bit in enumerate(select) if not isinstance(bit, int)]
-        ones = [self.reader.lone(bit) for _, bit in free]
-        if self.words.joint is None or not free or any(one is None for one in ones):
-            return None
-        fixed = sum(bit << i for i, bit in enumerate(select) if isinstance(bit, int))
-        place = {bit: (n, 0) for n, (_, bit) in enumerate(free)} | {
-            self.inverted(bit): (n, 1) for n, (_, bit) in enumerate(free)
-        }
-        if any(not isinstance(bit, int) and bit not in place for bit in table):
-            return None
-        cells = [bit if isinstance(bit, int) else place[bit] for bit in table]
-        numbers = []
-        for chosen in range(1 << len(free)):
-            row = fixed + sum(((chosen >> n) & 1) << i for n, (i, _) in enumerate(free))
-            bits = cells[row * width : (row + 1) * width]
-            known = [bit if isinstance(bit, int) else ((chosen >> bit[0]) & 1) ^ bit[1] for bit in bits]
-            numbers.append(_number(known))
-        if any(number is None for number in numbers):
-            return None
-        values = [number for number in numbers if number is not None]
-        total = self.words.word(np.zeros_like(self.words.lo), values[0])
-        steps = [values[1 << n] - values[0] for n in range(len(free))]
-        for one, step in zip(ones, steps, strict=True):
-            assert one is not None
-            total = self.words.plus(total, self.words.times(one, step))
-        for chosen, value in enumerate(values):
-            if value != values[0] + sum(step for n, step in enumerate(steps) if (chosen >> n) & 1):
-                return None
-        return [self.words.bit(total, k) for k in range(width)]
-
     def _demux(self, inputs: dict[str, Values]) -> Values:
         """The input in the place that the select names, zeros in all others."""
-        width, place = len(inputs["A"]), _number(inputs["S"])
+        width, place = len(inputs["A"]), number(inputs["S"])
         result: Values = []
         for k in range(1 << len(inputs["S"])):
             known: Value = UNKNOWN if place is None else int(k == place)
@@ -205,7 +174,7 @@ class Symbolic(BitLogic):
 
     def _shift(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Values:
         """Shifts by what is known: those by data are not needed here."""
-        width, amount = cell.width("Y"), _number(inputs["B"])
+        width, amount = cell.width("Y"), number(inputs["B"])
         if amount is None:
             return [UNKNOWN] * width
         if cell.parameters.get("B_SIGNED", 0) and inputs["B"] and inputs["B"][-1] == 1:
@@ -214,11 +183,16 @@ class Symbolic(BitLogic):
         fill: Value = 0
         if kind == "$sshr" and cell.parameters.get("A_SIGNED", 0):
             fill = a[-1]
+        under: Value = 0
+        if kind == "$shiftx":  # what lies beyond has no value
+            fill = under = UNKNOWN
         if kind in ("$shl", "$sshl"):
             a, amount = self._extended(cell, "A", a, width), -amount
-        elif kind in ("$shr", "$sshr"):
+        elif kind != "$shiftx":
             a = self._extended(cell, "A", a, max(width, len(a)))
-        return [a[k + amount] if 0 <= k + amount < len(a) else fill for k in range(width)]
+        return [
+            a[k + amount] if 0 <= k + amount < len(a) else (fill if k + amount >= 0 else under) for k in range(width)
+        ]
 
     def _to_bit(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Value:
         a = inputs["A"]
@@ -236,7 +210,7 @@ class Symbolic(BitLogic):
             different = self.reduced("$reduce_or", [self.differ(x, y) for x, y in zip(a, b, strict=True)])
             return different if kind in ("$ne", "$nex") else self.inverted(different)
         if kind in ("$lt", "$le", "$gt", "$ge"):
-            left, right = _number(a), _number(b)
+            left, right = number(a), number(b)
             if left is None or right is None:
                 return UNKNOWN
             if signed:
@@ -246,10 +220,3 @@ class Symbolic(BitLogic):
 
 
 _BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor")
-
-
-def _number(bits: Sequence[Value]) -> int | None:
-    """The bits as an unsigned number, where all of them are known."""
-    if not all(isinstance(bit, int) for bit in bits):
-        return None
-    return sum(bit << k for k, bit in enumerate(bits) if isinstance(bit, int))

@@ -14,13 +14,13 @@ from math import prod
 import numpy as np
 
 from mase_hw.hardware import Component
+from mase_hw.prove.carried import UNKNOWN, Truth, Unknown, Value
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.gates import Gates, Wire
 from mase_hw.prove.netlist import Cell
 from mase_hw.prove.plain import slices
 from mase_hw.prove.reference import Reference
 from mase_hw.prove.symbolic import Values
-from mase_hw.prove.words import UNKNOWN, Truth, Unknown, Value
 
 MAX_VECTORS = (1 << 20, 1 << 16)  # that are gone through for one output: of a pipe, in every state of a control
 AT_ONCE = 1 << 17  # of these in one run

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from mase_hw.hardware import Component, full_range
 from mase_hw.hardware.plumbing import Fifo, Plumbing
+from mase_hw.prove.carried import UNKNOWN
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.fifo import prove_memory
 from mase_hw.prove.flow import Flow
@@ -27,7 +28,7 @@ from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.timing import cone_of
 from mase_hw.prove.truths import AT_ONCE, MAX_VECTORS, Exhausted, groups
 from mase_hw.prove.witness import find_witness
-from mase_hw.prove.words import UNKNOWN, Words
+from mase_hw.prove.words import Words
 
 
 def prove_values(component: Component, netlist: Netlist, explored: Explored | None) -> tuple[str, Symbolic]:
@@ -128,6 +129,8 @@ def _check_holds(netlist: Netlist) -> None:
     drivers = {cell.ports["Y"][k]: (cell, k) for cell in netlist.cells for k in range(len(cell.ports.get("Y", ())))}
     gates = {enable, *_anded(netlist, enable)}  # nets that are low whenever enable is
     for cell in netlist.cells:
+        if cell.type == "$mem_v2" and cell.parameters["WR_PORTS"]:
+            raise NotProvedError(f"a pipe has a memory that is written ({cell.source})")
         if cell.type != "$dff":
             continue
         for d, q in zip(cell.ports["D"], cell.ports["Q"], strict=True):

@@ -20,6 +20,7 @@ import numpy as np
 from mase_hw.hardware import Component
 from mase_hw.numerics import signed_width
 from mase_hw.prove.automaton import tainted
+from mase_hw.prove.carried import Word
 from mase_hw.prove.claims import NotProvedError, Reached
 from mase_hw.prove.netlist import Net, Netlist
 from mase_hw.prove.reference import Reference
@@ -27,7 +28,6 @@ from mase_hw.prove.replay import Adder, replay, search
 from mase_hw.prove.sums import Sum
 from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.timing import cone_of
-from mase_hw.prove.words import Word
 
 ADDERS = ("$add", "$sub")
 _INDEX = re.compile(r"\[\d+\]|\$\d+$")  # the lane of a loop, the number that Yosys gives a cell

@@ -59,8 +59,8 @@ def _enable(gates: dict[Net, Cell], enable: Net, ready: Net, valid: Net, name: s
     """`enable = ready || !valid`, and nothing else."""
     gate = gates.get(enable)
     if gate is not None and gate.type in ("$logic_or", "$or"):
-        sides = {gate.ports["A"][0], gate.ports["B"][0]}
+        sides = {*gate.ports["A"], *gate.ports["B"]}  # one bit each: of more, any would do
         inverters = [gates[net] for net in sides if net in gates and gates[net].type in ("$logic_not", "$not")]
-        if ready in sides and any(inverter.ports["A"] == (valid,) for inverter in inverters):
+        if len(sides) == 2 and ready in sides and any(inverter.ports["A"] == (valid,) for inverter in inverters):
             return
     raise NotProvedError(f"the enable of {name} is not `ready || !valid`", refuted=True)

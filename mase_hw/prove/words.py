@@ -9,106 +9,16 @@ range.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-
 import numpy as np
 
 from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.carried import Bit, Number, Value, Word
+from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.ranges import BitRanges
 
 MAX_TABLE = 1 << 24  # values of a word that are gone through one by one
-
-
-@dataclass(frozen=True, eq=False)
-class Word:
-    """An affine integer with its exact bounds."""
-
-    factors: Integers
-    constant: int
-    lo: int
-    hi: int
-    bits: dict[int, Value] = field(default_factory=dict)  # those that were asked for
-
-    @cached_property
-    def zeros(self) -> int:
-        """Of how high a power of two all factors are multiples."""
-        together = int(np.bitwise_or.reduce(self.factors))
-        return (together & -together).bit_length() - 1 if together else 0
-
-    @cached_property
-    def largest(self) -> int:
-        return int(np.abs(self.factors).max())
-
-    def __str__(self) -> str:
-        terms = [f"{n:+d}*v{i}" for i, n in enumerate(self.factors.tolist()) if n]
-        return f"{' '.join(terms[:4])}{' ...' if len(terms) > 4 else ''} {self.constant:+d}"
-
-
-class Bit:
-    """Bit `index` of `word`. Equal keys are equal bits; `word` is one of the words that it is a bit of."""
-
-    __slots__ = ("index", "key", "word")
-
-    def __init__(self, word: Word, index: int, key: tuple[int, bytes]) -> None:
-        self.word, self.index, self.key = word, index, key
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bit) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A bit that is any function of one word: its value for each value of the word, from `lo` to `hi`."""
-
-    word: Word
-    values: np.ndarray  # bool
-
-    @cached_property
-    def key(self) -> tuple[bytes, int, int, bytes]:
-        """The same for the same function of the same word, however often it is computed."""
-        return self.word.factors.tobytes(), self.word.constant, self.word.lo, np.packbits(self.values).tobytes()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-@dataclass(frozen=True)
-class Truth:
-    """A bit as its values for all vectors: that of vector `n` is bit `n` (truths.py)."""
-
-    table: int
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.table)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-
-@dataclass(frozen=True, eq=False)
-class Number:
-    """`((word >> shift) << lift) + below`, with `below < 2**lift`."""
-
-    word: Word
-    shift: int = 0
-    lift: int = 0
-    below: int = 0
-
-
-class Unknown:
-    """A bit of which nothing is known: what a register held before, or an input that is not valid."""
-
-
-UNKNOWN = Unknown()
-Value = int | Bit | Table | Truth | Unknown  # what a wire carries; int: 0 or 1
+MAX_WORD = 1 << 62  # what no term of a word reaches, nor all of them together: they are computed with 64 bits
+MAX_JOINT = 1 << 53  # the same, where the bounds are computed with floating point
 
 
 class Words:
@@ -120,6 +30,8 @@ class Words:
         self.known = self.lo == self.hi if bits is None else bits.known  # variables with one value are constants
         self.only = self.lo if bits is None else bits.only
         self.some_known = bool(self.known.any())
+        self._reach = np.maximum(np.abs(self.lo), np.abs(self.hi)).astype(np.float64)
+        self._most = MAX_WORD if bits is None else MAX_JOINT
 
     def variable(self, i: int) -> Word:
         factors = np.zeros(len(self.lo), np.int64)
@@ -127,6 +39,8 @@ class Words:
         return self.word(factors, 0)
 
     def word(self, factors: Integers, constant: int) -> Word:
+        if np.abs(factors.astype(np.float64)) @ self._reach >= self._most:
+            raise NotProvedError("a sum has more bits than are computed with")
         if self.some_known:  # or one number would have two forms
             constant += int(factors[self.known] @ self.only[self.known])
             factors = np.where(self.known, 0, factors)
@@ -146,7 +60,9 @@ class Words:
 
     def plus(self, a: Word, b: Word, shift_b: int = 0) -> Word:
         """`a + (b << shift_b)`"""
-        return self.word(a.factors + (b.factors << shift_b), a.constant + (b.constant << shift_b))
+        if shift_b:
+            b = self.times(b, 1 << shift_b)
+        return self.word(a.factors + b.factors, a.constant + b.constant)
 
     def minus(self, a: Word) -> Word:
         return Word(-a.factors, -a.constant, -a.hi, -a.lo)
@@ -163,6 +79,8 @@ class Words:
         return Word(a.factors, a.constant + by, a.lo + by, a.hi + by)
 
     def times(self, a: Word, factor: int) -> Word:
+        if a.largest * abs(factor) >= MAX_WORD:
+            raise NotProvedError("a product has more bits than are computed with")
         ends = sorted((a.lo * factor, a.hi * factor))
         return Word(a.factors * factor, a.constant * factor, ends[0], ends[1])
 
@@ -197,6 +115,8 @@ class Words:
     def _bit(self, word: Word, index: int) -> Value:
         if word.lo >> index == word.hi >> index:
             return (word.lo >> index) & 1
+        if 1 << index >= MAX_WORD:
+            raise NotProvedError(f"bit {index} of a sum is more than is computed with")
         drop = word.zeros  # the word's low bits are those of its constant
         if index < drop:
             return (word.constant >> index) & 1

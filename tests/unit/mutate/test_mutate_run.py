@@ -7,16 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tiny import fifo, gather, pipe, scatter, skid
+from tiny import fifo, gather, pipe, positive, scatter, skid
 
 from mase_hw.cli import cli
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
-from mase_hw.mutate import work
+from mase_hw.hardware import Design
+from mase_hw.mutate import equal, work
 from mase_hw.mutate.report import Score
 from mase_hw.mutate.run import Request, Run
 from mase_hw.mutate.subject import subjects
@@ -53,8 +55,21 @@ def task(build: Build, component: str, folder: Path, old: str, new: str) -> work
     ],
 )
 def test_equal_designs_are_told_from_others(gathering: Build, tmp_path: Path, old: str, new: str, how: str) -> None:
-    found = work.compare(task(gathering, "gather", tmp_path, old, new))
+    found = equal.compare(task(gathering, "gather", tmp_path, old, new))
     assert (how in found.why) if how else ("differs" in found.no and not found.why)
+
+
+@pytest.mark.parametrize("make", [gather, positive])
+def test_what_inputs_cannot_be_does_not_count(make: Callable[[], Design], tmp_path: Path) -> None:
+    build = write_build(tmp_path / "net", make(), {}, None)
+    old, new = "beats_q[count_q] <= data_in_0;", "beats_q[count_q] <= {1'b0, data_in_0[Width-2:0]};"
+    found = equal.compare(task(build, "gather", tmp_path, old, new))
+    assert ("SAT" in found.why) == (make is positive)  # the sign of the last element is 0 there
+
+
+def test_another_wire_that_is_no_register_is_the_same_design(gathering: Build, tmp_path: Path) -> None:
+    old, new = "logic in_fire;\n", "logic [3:0] in_fire;\n"
+    assert "SAT" in equal.compare(task(gathering, "gather", tmp_path, old, new)).why
 
 
 def test_every_mutant_of_a_tiny_design_is_killed_or_equivalent(gathering: Build) -> None:
@@ -109,7 +124,7 @@ def test_what_abc_says_of_a_miter(bad: str, says: str, tmp_path: Path) -> None:
         f"y.run_pass({step!r}, d)\n" for step in (*steps, "write_aiger -zinit miter.aig")
     )
     subprocess.run([sys.executable, "-c", session], cwd=tmp_path, check=True, capture_output=True)
-    said = work.abc(tmp_path)
+    said = equal.abc(tmp_path)
     assert says in said
     assert ("UNSATISFIABLE" in said or "Property proved" in said) == ("asserted" not in says)
 
@@ -122,7 +137,27 @@ def test_a_wider_port_is_not_the_same_design(gathering: Build, tmp_path: Path) -
     files = subject.write(tmp_path / "mutant", wider)
     names = tuple(path.name for path in files)
     mutant = work.Task(gathering.path.resolve(), "", tmp_path / "mutant", names, sound=tmp_path / "sound")
-    assert work.compare(mutant).no == "its ports are not those of the design"
+    assert equal.compare(mutant).no == "its ports are not those of the design"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("output logic data_in_0_ready", "output logic [0:0] data_in_0_ready", "wiring"),
+        (".data_out_0_ready(data_out_0_ready)", ".data_out_0_ready(data_out_0_ready || !data_out_0_valid)", "SAT"),
+        (".data_in_0_valid(data_in_0_valid)", ".data_in_0_valid(1'b1)", ""),
+    ],
+)
+def test_a_top_is_equal_where_its_wiring_is_proved(
+    gathering: Build, tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    subject = subjects(gathering.path.resolve())[""]
+    assert subject.texts["net.sv"].count(old) == 1
+    subject.write(tmp_path / "sound")
+    files = subject.write(tmp_path / "mutant", {"net.sv": subject.texts["net.sv"].replace(old, new)})
+    names = tuple(path.name for path in files)
+    found = equal.compare(work.Task(gathering.path.resolve(), "", tmp_path / "mutant", names, sound=tmp_path / "sound"))
+    assert (why in found.why) if why else found.no
 
 
 def test_netlist_mutants_of_a_pipe_are_killed_by_the_prover(tmp_path: Path) -> None:

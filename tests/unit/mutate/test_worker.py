@@ -30,6 +30,12 @@ def test_an_answer_an_error_and_a_process_that_ends(worker: Worker) -> None:
     assert worker.call(os.getpid, seconds=60) not in (process, os.getpid())
 
 
+def test_what_a_step_prints_is_not_in_the_report(worker: Worker, capfd: pytest.CaptureFixture[str]) -> None:
+    worker.call(os.write, 1, b"from a simulation\n", seconds=60)
+    said = capfd.readouterr()
+    assert (said.out, "from a simulation" in said.err) == ("", True)
+
+
 def test_a_step_that_takes_too_long_is_ended_with_its_process(worker: Worker) -> None:
     process = worker.call(os.getpid, seconds=60)
     with pytest.raises(TimedOutError):

@@ -19,6 +19,13 @@ def gather() -> Design:
     return _design(Gather("gather", (x,), (x.with_lanes("out", 4),)))
 
 
+def positive() -> Design:
+    """A gather whose inputs are never negative."""
+    x = full_range("data_in_0", 4, 2, F4)
+    known = replace(x, lo=(0,) * 4)
+    return _design(Gather("gather", (known,), (known.with_lanes("out", 4),)))
+
+
 def skid() -> Design:
     x = full_range("data_in_0", 4, 2, F4)
     return _design(SkidBuffer("skid", (x,), (x.renamed("out"),)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mase_hw.prove.carried import UNKNOWN
 from mase_hw.prove.cells import function, operands
 from mase_hw.prove.gates import Gates, Wires
 from mase_hw.prove.netlist import Cell
-from mase_hw.prove.words import UNKNOWN
 
 SAMPLES = 64
 TWO = ("$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor", "$shl", "$sshl", "$shr", "$sshr")
@@ -31,6 +31,8 @@ def drawn(kind: str, rng: np.random.Generator) -> Cell:
         widths = {"A": y, "B": y, "S": 1 if kind == "$mux" else y, "Y": y}
     elif kind == "$pmux":
         widths = {"A": y, "B": 3 * y, "S": 3, "Y": y}
+    elif kind == "$shiftx":
+        widths["A"] = y + 7  # nothing beyond it is read, which has no value
     elif kind == "$bmux":
         widths = {"A": 4 * y, "S": 2, "Y": y}
     elif kind == "$demux":

@@ -173,3 +173,28 @@ def test_wires_that_cross_are_refuted(tmp_path: Path) -> None:
     assert claim(prove(design, tmp_path / "a", crossed), "net", "wiring").status == "refuted"
     gate = ("net.sv", "data_out_0_ready || !data_out_0_valid", "data_out_0_ready && !data_out_0_valid")
     assert claim(prove(design, tmp_path / "b", gate), "net", "wiring").status == "refuted"
+
+
+def test_nothing_is_proved_from_bounds_that_do_not_hold(tmp_path: Path) -> None:
+    """A layer that counts on less than the one before it gives, and a design that leaves inputs out."""
+    right = design_of(fc("one", HALF), fc("two", None, 2, 1))
+    one, two = right.components
+    less = replace(one.output, hi=(one.output.hi[0] - 1, *one.output.hi[1:]))
+    inner = replace(right, components=(replace(one, outputs=(less,)), replace(two, inputs=(less,))))
+    found = claim(prove(inner, tmp_path / "inner"), "one", "values")
+    assert (found.status, found.detail) == ("open", "one_out[0] is taken for -32 to 30 and reaches -32 to 31")
+    x = replace(one.input, lo=(one.input.lo[0] + 1, *one.input.lo[1:]))
+    outer = replace(right, components=(replace(one, inputs=(x,)), two))
+    found = claim(prove(outer, tmp_path / "outer"), "net", "wiring")
+    assert (found.status, found.detail) == ("open", "data_in_0 is taken for less than all numbers of its type")
+
+
+def test_sums_beyond_those_of_the_step_are_not_proved(tmp_path: Path) -> None:
+    """Whether anything is clamped follows from them."""
+    design = design_of(fc("fc", None, 2))
+    layer = design.components[0]
+    step = replace(layer.step, hi=layer.step.hi - 1)  # type: ignore[attr-defined]
+    wrong = replace(design, components=(replace(layer, step=step),))  # type: ignore[call-arg]
+    found = claim(prove(wrong, tmp_path), "fc", "values")
+    assert found.status == "open"
+    assert "the exact sums reach from" in found.detail

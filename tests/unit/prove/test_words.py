@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from itertools import product
 
 import numpy as np
 import pytest
 
-from mase_hw.prove.cells import function, operands
-from mase_hw.prove.netlist import Cell
+from mase_hw.prove.carried import Bit, Value
+from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.ranges import BitRanges
 from mase_hw.prove.reading import Reader
 from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.words import Bit, Value, Words
+from mase_hw.prove.words import Words
 
 WORDS = Words(np.array([0, -4, 0]), np.array([5, 3, 200]))
 
@@ -82,59 +81,15 @@ def test_an_inverted_bit_in_the_middle_is_a_constant() -> None:
     check([0, *map(symbolic.inverted, bits[:7]), bits[7], symbolic.inverted(bits[7]), 1, 1])
 
 
-KINDS = [
-    "$not",
-    "$neg",
-    "$and",
-    "$or",
-    "$xor",
-    "$xnor",
-    "$add",
-    "$sub",
-    "$mul",
-    "$eq",
-    "$ne",
-    "$lt",
-    "$le",
-    "$gt",
-    "$ge",
-]
-KINDS += ["$logic_not", "$logic_and", "$logic_or", "$reduce_or", "$reduce_and", "$reduce_xor", "$reduce_xnor"]
-KINDS += ["$mux", "$bwmux", "$bmux", "$demux", "$shl", "$shr", "$sshr", "$shiftx"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_cells_on_numbers_do_what_cells_on_bits_do(kind: str) -> None:
-    rng = random.Random(kind)
-    for _ in range(40):
-        cell = random_cell(kind, rng)
-        compute = function(cell)
-        for _ in range(10):
-            numbers = {port: rng.getrandbits(cell.width(port)) for port in operands(cell)}
-            bits = {port: [(n >> k) & 1 for k in range(cell.width(port))] for port, n in numbers.items()}
-            found = Symbolic(WORDS).evaluate(cell, {port: list(values) for port, values in bits.items()})
-            assert found == [(compute(*numbers.values()) >> k) & 1 for k in range(cell.width("Y"))], (cell, numbers)
-
-
-def random_cell(kind: str, rng: random.Random) -> Cell:
-    a, b, y = (rng.randint(1, 6) for _ in range(3))
-    s = 0
-    if kind in ("$mux", "$bwmux"):
-        a = b = y
-        s = 1 if kind == "$mux" else y
-    elif kind == "$bmux":
-        s = rng.randint(1, 3)
-        a, b = y << s, 0
-    elif kind == "$demux":
-        s = rng.randint(1, 3)
-        b, y = 0, a << s
-    elif kind in ("$not", "$neg", "$logic_not") or kind.startswith("$reduce"):
-        b = 0
-    if kind.startswith(("$reduce", "$logic")) or kind in ("$eq", "$ne", "$lt", "$le", "$gt", "$ge"):
-        y = 1
-    widths = {port: n for port, n in (("A", a), ("B", b), ("S", s), ("Y", y)) if n}
-    signed = rng.getrandbits(1) if kind not in ("$shl", "$shr", "$shiftx") else 0
-    parameters = {"A_SIGNED": signed, "B_SIGNED": 0 if kind.startswith("$s") else signed}
-    if kind == "$sub" or kind == "$sshr":
-        parameters["B_SIGNED"] = signed if kind == "$sub" else 0
-    return Cell("c", kind, parameters, {port: tuple(range(n)) for port, n in widths.items()}, "")
+def test_a_sum_of_too_many_bits_is_refused_and_never_taken_modulo() -> None:
+    """Both ends of the first are 0 modulo 2**64, though it takes other values."""
+    words, large = Words(np.array([0, 0]), np.array([2, 2])), 1 << 62
+    with pytest.raises(NotProvedError, match="more bits"):
+        words.word(np.array([large - 1024, large + 1024]), 0)
+    factor = words.variable(0)
+    for grow in (lambda: words.times(factor, large), lambda: words.plus(factor, factor, 62)):
+        with pytest.raises(NotProvedError, match="more bits"):
+            grow()
+    joint = Words(np.zeros(3, np.int64), np.ones(3, np.int64), BitRanges([(0, 5)], [3], 3))
+    with pytest.raises(NotProvedError, match="more bits"):
+        joint.word(np.array([1 << 53, 1, 0]), 0)
