@@ -58,7 +58,9 @@ def prove_handshake(component: Component, netlist: Netlist) -> tuple[str, Explor
         text = f"{error}; registers of its control are not reset"
         raise NotProvedError(text, refuted=error.refuted and _starts_so(component, automaton)) from error
     text = f"all {len(graph.nodes):,} states of its control, with every valid and ready: as predicted, cycle by cycle"
-    return f"{text}; no deadlock: a beat moves within {max(offered, owed) + 1} cycles", Explored(automaton, graph)
+    wait = max(offered, owed) + 1
+    within = "a cycle" if wait == 1 else f"{wait} cycles"
+    return f"{text}; no deadlock: a beat moves within {within}", Explored(automaton, graph)
 
 
 def _starts_so(component: Component, automaton: Automaton) -> bool:
