@@ -157,7 +157,7 @@ def open_storage(storage: str | None, out: Path, heartbeat: int = 30) -> tuple[B
     if scheme.partition("+")[0] not in ("postgresql", "postgres"):
         raise _refused(f"--storage {storage}: {scheme} is no storage of a search", storage)
     if importlib.util.find_spec("psycopg") is None:
-        hint = "pip install 'psycopg[binary]'"
+        hint = "pip install 'mase-hw[postgres]'"
         raise ProblemsError(Problem(f"--storage {_safe(storage)}: PostgreSQL needs the package psycopg", hint=hint))
     url = "postgresql+psycopg://" + storage.partition("://")[2]
     return _database(url, storage, heartbeat), _safe(storage)

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mase_hw.training.result import Epoch
 
-NO_TENSORBOARD = "no TensorBoard logs: `pip install tensorboard` to have them"
+NO_TENSORBOARD = "no TensorBoard logs: `pip install 'mase-hw[train]'` to have them"
 
 
 class Display:

@@ -40,7 +40,7 @@ def read_h5(path: Path) -> Table:
     try:
         h5py = import_module("h5py")
     except ImportError:
-        hint = "pip install h5py, or save the table as npz or csv"
+        hint = "pip install 'mase-hw[data]', or save the table as npz or csv"
         raise reader.refuse(f"{path.name} is HDF5, and h5py is not installed", hint) from None
     try:
         with h5py.File(path, "r") as file:

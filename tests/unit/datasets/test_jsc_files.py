@@ -171,7 +171,7 @@ def test_h5_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "jsc.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
     assert problem(tmp_path / "jsc.h5") == (
         f"{tmp_path}/jsc.h5: error: jsc.h5 is HDF5, and h5py is not installed\n"
-        "  hint: pip install h5py, or save the table as npz or csv"
+        "  hint: pip install 'mase-hw[data]', or save the table as npz or csv"
     )
 
 

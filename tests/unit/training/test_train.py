@@ -230,7 +230,7 @@ def test_without_tensorboard_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     result = train(net(), DATA, replace(SETTINGS, max_epochs=1), seed=0, out=tmp_path, progress=False)
-    assert result.notes == ("no TensorBoard logs: `pip install tensorboard` to have them",)
+    assert result.notes == ("no TensorBoard logs: `pip install 'mase-hw[train]'` to have them",)
 
 
 def test_lines_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
