@@ -67,6 +67,12 @@ def test_what_inputs_cannot_be_does_not_count(make: Callable[[], Design], tmp_pa
     assert ("SAT" in found.why) == (make is positive)  # the sign of the last element is 0 there
 
 
+def test_a_component_alone_is_proved_on_less_than_its_type(tmp_path: Path) -> None:
+    build = write_build(tmp_path / "net", positive(), {}, None)
+    old, new = "logic in_fire;\n", "logic [3:0] in_fire;\n"
+    assert work.prove(task(build, "gather", tmp_path, old, new)).unproved == ()
+
+
 def test_another_wire_that_is_no_register_is_the_same_design(gathering: Build, tmp_path: Path) -> None:
     old, new = "logic in_fire;\n", "logic [3:0] in_fire;\n"
     assert "SAT" in equal.compare(task(gathering, "gather", tmp_path, old, new)).why
