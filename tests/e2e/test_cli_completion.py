@@ -36,7 +36,12 @@ def complete(*words: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.skipif(not (BIN / "mase-hw").exists() or shutil.which("bash") is None, reason="needs bash and an install")
+def installed(shell: str) -> pytest.MarkDecorator:
+    absent = not (BIN / "mase-hw").exists() or shutil.which(shell) is None
+    return pytest.mark.skipif(absent, reason=f"needs {shell} and an install")
+
+
+@installed("bash")
 @pytest.mark.slow
 def test_bash() -> None:
     assert complete("") == list(COMMANDS)
@@ -45,11 +50,6 @@ def test_bash() -> None:
     assert complete("sim", "--stall", "") == ["none", "gaps", "pressure", "both", "all"]
     assert complete("show", "") == list(NAMES)
     assert complete("completion", "z") == ["zsh"]
-
-
-def installed(shell: str) -> pytest.MarkDecorator:
-    absent = not (BIN / "mase-hw").exists() or shutil.which(shell) is None
-    return pytest.mark.skipif(absent, reason=f"needs {shell} and an install")
 
 
 @installed("fish")
