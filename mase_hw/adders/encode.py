@@ -2,7 +2,8 @@
 
 A node's value is `u + offset` with `u >= 0`. Sums of unsigned numbers need no sign extension: an adder takes a LUT only
 where both of its operands have bits. To subtract, the operand's bits are inverted, `-u = ~u - (2**width - 1)`, and what
-is constant goes into the offset. All offsets meet in one constant for each output, together with the bias.
+is constant goes into the offset; so do upper bits that all values of a node share. All offsets meet in one constant for
+each output, together with the bias.
 """
 
 from __future__ import annotations
@@ -71,12 +72,15 @@ def encode(graph: AdderGraph, lo: Integers, hi: Integers) -> Encoding:
         offset = -(1 << width) if low < 0 else 0
         wires.append(Wire(offset, high - offset))
     up, down = np.maximum(graph.rows, 0), np.minimum(graph.rows, 0)
-    highest = (up @ hi + down @ lo).tolist()
+    lowest, highest = (up @ lo + down @ hi).tolist(), (up @ hi + down @ lo).tolist()
     for k, add in enumerate(graph.adds, graph.inputs):
         offset = 0
         for node, shift, minus in ((add.a, add.shift_a, add.minus_a), (add.b, add.shift_b, add.minus_b)):
             wire = wires[node]
             own = -(wire.offset + (1 << wire.width) - 1) if minus else wire.offset
             offset += own << shift
+        if lowest[k] < highest[k]:  # upper bits that all values share are not added up, but known
+            width = ((lowest[k] - offset) ^ (highest[k] - offset)).bit_length()
+            offset += (highest[k] - offset) >> width << width
         wires.append(Wire(offset, highest[k] - offset))
     return Encoding(graph, tuple(wires), tuple(flip))

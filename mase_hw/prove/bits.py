@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mase_hw.prove.carried import UNKNOWN, Bit, Table, Unknown, Value, Word
-from mase_hw.prove.words import MAX_TABLE, Words
+from mase_hw.prove.carried import UNKNOWN, Bit, Function, Unknown, Value, Word
+from mase_hw.prove.words import Words
 
 
 class BitLogic:
@@ -21,7 +21,9 @@ class BitLogic:
             return 1 - a
         if isinstance(a, Bit):
             return self.words.bit(self.words.inverted(a.word), a.index)
-        return Table(a.word, ~a.values) if isinstance(a, Table) else UNKNOWN
+        if isinstance(a, Function):
+            return Function(a.word, self.words.diagrams.inverted(a.node), self.words.diagrams)
+        return UNKNOWN
 
     def both(self, a: Value, b: Value) -> Value:
         """a AND b"""
@@ -32,7 +34,7 @@ class BitLogic:
             return UNKNOWN
         if isinstance(a, Bit) and a == b:
             return a
-        return self._table(np.logical_and, a, b)
+        return self._function(self.words.diagrams.both, a, b)
 
     def either(self, a: Value, b: Value) -> Value:
         return self.inverted(self.both(self.inverted(a), self.inverted(b)))
@@ -45,7 +47,7 @@ class BitLogic:
             return UNKNOWN
         if isinstance(a, Bit) and a == b:
             return 0
-        return self._table(np.logical_xor, a, b)
+        return self._function(self.words.diagrams.differ, a, b)
 
     def chosen(self, select: Value, zero: Value, one: Value) -> Value:
         if isinstance(select, int):
@@ -56,27 +58,27 @@ class BitLogic:
             return zero
         return self.either(self.both(select, one), self.both(self.inverted(select), zero))
 
-    def _table(self, rule: Callable[..., np.ndarray], a: Value, b: Value) -> Value:
-        """A function of two bits of one word, gone through for every value of that word."""
-        bases = [x.word for x in (a, b) if isinstance(x, Table)]
+    def _function(self, rule: Callable[[int, int], int], a: Value, b: Value) -> Value:
+        """A function of two bits of one word; a constant where it is the same for every value of that word."""
+        bases = [x.word for x in (a, b) if isinstance(x, Function)]
         bases += [x.word for x in sorted((x for x in (a, b) if isinstance(x, Bit)), key=lambda x: -x.index)]
         for base in map(self.words.upright, bases):
-            if base.hi - base.lo >= MAX_TABLE:
-                continue
-            columns = [self._column(x, base) for x in (a, b)]
-            if columns[0] is not None and columns[1] is not None:
-                values = rule(*columns)
-                if values.all() or not values.any():
-                    return int(values[0])
-                return Table(base, values)
+            nodes = [self._node(x, base) for x in (a, b)]
+            if nodes[0] is not None and nodes[1] is not None:
+                found, make = rule(nodes[0], nodes[1]), self.words.diagrams
+                if make.first(found, base.lo, base.hi) is None:
+                    return 0
+                if make.first(make.inverted(found), base.lo, base.hi) is None:
+                    return 1
+                return Function(base, found, make)
         return UNKNOWN
 
-    def _column(self, a: Value, base: Word) -> np.ndarray | None:
+    def _node(self, a: Value, base: Word) -> int | None:
         if isinstance(a, Bit):
-            return self.words.values(a, base)
-        assert isinstance(a, Table)
+            return self.words.function(a, base)
+        assert isinstance(a, Function)
         same = np.array_equal(a.word.factors, base.factors) and a.word.constant == base.constant
-        return a.values if same else None
+        return a.node if same else None
 
     def reduced(self, kind: str, bits: Sequence[Value]) -> Value:
         rules = {"$reduce_and": self.both, "$reduce_xor": self.differ, "$reduce_xnor": self.differ}

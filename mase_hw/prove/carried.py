@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.diagrams import Diagrams
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +52,22 @@ class Bit:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A bit that is any function of one word: its value for each value of the word, from `lo` to `hi`."""
+class Function:
+    """A bit that is any function of one word, for its values from `lo` to `hi`."""
 
     word: Word
-    values: np.ndarray  # bool
+    node: int  # of these:
+    diagrams: Diagrams
 
     @cached_property
-    def key(self) -> tuple[bytes, int, int, bytes]:
-        """The same for the same function of the same word, however often it is computed."""
-        return self.word.factors.tobytes(), self.word.constant, self.word.lo, np.packbits(self.values).tobytes()
+    def key(self) -> tuple[bytes, int]:
+        """The same for the same word, however often it is computed."""
+        return self.word.factors.tobytes(), self.word.constant
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self.key == other.key
+        if not isinstance(other, Function) or self.key != other.key:
+            return False
+        return self.diagrams.first(self.diagrams.differ(self.node, other.node), self.word.lo, self.word.hi) is None
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -98,4 +102,4 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
-Value = int | Bit | Table | Truth | Unknown  # what a wire carries; int: 0 or 1
+Value = int | Bit | Function | Truth | Unknown  # what a wire carries; int: 0 or 1

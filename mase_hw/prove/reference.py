@@ -7,13 +7,15 @@ import numpy as np
 from mase_hw.hardware import Component
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.result import Finish
-from mase_hw.prove.carried import UNKNOWN, Bit, Table, Value, Word
+from mase_hw.prove.carried import UNKNOWN, Bit, Function, Value, Word
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.ranges import BitRanges
+from mase_hw.prove.rounding import Bits, check_software, multiple, requantized, wrong_places
 from mase_hw.prove.sums import Sums
 from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.words import MAX_TABLE, Words
+from mase_hw.prove.words import Words
 
+MAX_TABLE = 1 << 24  # values of a sum that are gone through one by one
 MAX_SUMS = 1 << 28  # bytes for finding out which sums are met
 
 
@@ -39,6 +41,7 @@ class Reference:
         else:
             self.words = Words(lo, hi)
         self.evaluator = Symbolic(self.words)
+        self._formulas: dict[tuple[int, int], Bits] = {}  # results as functions of a word, for each multiple
         self.failed: dict[int, NotProvedError] = {}  # outputs that the words do not prove, and why
         self.variables = [self.words.variable(i) for i in range(len(self.words.lo))]
 
@@ -80,62 +83,72 @@ class Reference:
                     raise NotProvedError(f"{y}: bit {k} is not bit {k} of {exact}")
             return
         assert self.step is not None
-        seen: dict[
-            tuple[bytes, int], tuple[Integers, Integers]
-        ] = {}  # sums and results, by the word they are taken from
+        results: dict[tuple[int, ...], Integers] = {}  # for every value of a word
         for k, bit in enumerate(bits):
-            base, column = self._column(y, k, bit, exact)
-            key = base.factors.tobytes(), base.constant
-            if key not in seen:
-                sums = _sums(exact, base)
-                assert sums is not None
-                seen[key] = sums, self.step.execute(sums)
-            sums, wanted = seen[key]
-            step = int(np.gcd.reduce(base.factors)) or 1  # the word meets only every step-th number
-            met = (np.arange(base.lo, base.hi + 1) - base.constant) % step == 0
-            if (wrong := (column != ((wanted >> k) & 1).astype(bool)) & met).any():
-                self._check_sums(element, f"{y}: bit {k}", sums[wrong])
+            base, node, (factor, constant) = self._function(y, k, bit, exact)
+            many = base.hi - base.lo >= MAX_TABLE
+            if many:
+                wrong = wrong_places(self.words.diagrams, node, self._rounded(factor, constant)[k], base)
+            else:
+                numbers = np.arange(base.lo, base.hi + 1)
+                key = factor, constant, base.lo, base.hi
+                if key not in results:
+                    results[key] = self.step.execute(factor * numbers + constant)
+                every = int(np.gcd.reduce(base.factors)) or 1  # the word meets only every so many-th number
+                column = self.words.diagrams.values(node, base.lo, base.hi)
+                wrong = numbers[(column != (results[key] >> k & 1)) & ((numbers - base.lo) % every == 0)]
+            if len(wrong):
+                self._check_sums(element, f"{y}: bit {k}", factor * wrong + constant, some=many)
 
-    def _check_sums(self, element: int, name: str, wrong: Integers) -> None:
-        """Raises where some input gives one of these exact sums."""
+    def _check_sums(self, element: int, name: str, wrong: Integers, *, some: bool) -> None:
+        """Raises where some input gives one of these exact sums, or may; `some`: there are more of them."""
         lo, hi = self.component.input.bounds
         sums = Sums(self.rows[element], int(self.constants[element]), lo, hi)
-        if sums.size > MAX_SUMS:
+        if some or sums.size > MAX_SUMS:
             raise NotProvedError(f"{name} is wrong where the exact sum is {int(wrong[0])}, if any input gives that")
         if (vector := sums.any_of(wrong)) is not None:
             total = int(self.rows[element] @ vector + self.constants[element])
             raise NotProvedError(f"{name} is wrong where the exact sum is {total}", suspect=vector)
 
-    def _column(self, name: str, k: int, bit: Value, exact: Word) -> tuple[Word, np.ndarray]:
-        """The word that decides about a bit, and the bit for each value of it."""
-        bases = [bit.word] if isinstance(bit, Table | Bit) else []
-        if not isinstance(bit, Table):
+    def _rounded(self, factor: int, constant: int) -> Bits:
+        """The results for a sum that is a multiple of a word, and a constant."""
+        assert self.step is not None
+        found = self._formulas.get((factor, constant))
+        if found is None:
+            make = self.words.diagrams
+            if not self._formulas:
+                check_software(make, self.step)
+            found = self._formulas[factor, constant] = requantized(make, multiple(make, factor, constant), self.step)
+        return found
+
+    def _function(self, name: str, k: int, bit: Value, exact: Word) -> tuple[Word, int, tuple[int, int]]:
+        """The word that decides about a bit, the bit as a function of it, and the sum as a multiple of it."""
+        bases = [bit.word] if isinstance(bit, Function | Bit) else []
+        if not isinstance(bit, Function):
             bases.append(self.words.upright(exact) if exact.factors.any() else exact)
         for base in bases:
-            if base.hi - base.lo >= MAX_TABLE:
-                raise NotProvedError(f"{name}: its sum has {base.hi - base.lo + 1:,} values, too many to go through")
-            if _sums(exact, base) is None:
-                if isinstance(bit, Table):
+            ratio = _ratio(exact, base)
+            if ratio is None:
+                if isinstance(bit, Function):
                     raise NotProvedError(f"{name}: the hardware sums {base}, not {exact}")
                 continue
-            if isinstance(bit, Table):
-                return base, bit.values
-            column = self.words.values(bit, base) if isinstance(bit, Bit) else np.full(base.hi - base.lo + 1, bool(bit))
-            if column is not None:
-                return base, column
+            if isinstance(bit, Function):
+                return base, bit.node, ratio
+            node = self.words.function(bit, base) if isinstance(bit, Bit) else bit
+            if isinstance(node, int):
+                return base, node, ratio
         raise NotProvedError(f"{name}: bit {k} is not a function of the sum {exact}")
 
 
-def _sums(exact: Word, base: Word) -> Integers | None:
-    """The exact sum for each value of the word that the hardware looks at: a multiple of it, and a constant."""
-    numbers = np.arange(base.lo, base.hi + 1)
+def _ratio(exact: Word, base: Word) -> tuple[int, int] | None:
+    """The exact sum as a multiple of the word that the hardware looks at, and a constant."""
     nonzero = np.flatnonzero(exact.factors)
     if not len(nonzero):
-        return np.full(len(numbers), exact.constant)
+        return 0, exact.constant
     ratio, rest = divmod(int(exact.factors[nonzero[0]]), int(base.factors[nonzero[0]]) or 1)
     if rest or not np.array_equal(exact.factors, base.factors * ratio):
         return None
-    return np.asarray(numbers * ratio + (exact.constant - base.constant * ratio))
+    return ratio, exact.constant - base.constant * ratio
 
 
 def rows_of(component: Component) -> tuple[Integers, Integers]:

@@ -14,9 +14,9 @@ import numpy as np
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.carried import Bit, Number, Value, Word
 from mase_hw.prove.claims import NotProvedError
+from mase_hw.prove.diagrams import SIGN, Diagrams
 from mase_hw.prove.ranges import BitRanges
 
-MAX_TABLE = 1 << 24  # values of a word that are gone through one by one
 MAX_WORD = 1 << 62  # what no term of a word reaches, nor all of them together: they are computed with 64 bits
 MAX_JOINT = 1 << 53  # the same, where the bounds are computed with floating point
 
@@ -31,6 +31,7 @@ class Words:
         self.only = self.lo if bits is None else bits.only
         self.some_known = bool(self.known.any())
         self._reach = np.maximum(np.abs(self.lo), np.abs(self.hi)).astype(np.float64)
+        self.diagrams = Diagrams()
         self._most = MAX_WORD if bits is None else MAX_JOINT
 
     def variable(self, i: int) -> Word:
@@ -159,14 +160,14 @@ class Words:
         second = (-factors & mask).tobytes() + opposite.to_bytes(8, "little")
         return place, min(first, second)
 
-    def values(self, bit: Bit, base: Word) -> np.ndarray | None:
-        """The bit for each value of `base`, if it is a bit of it, or one of its bits inverted."""
-        other = self.inverted(base)
-        for index in (bit.index, *range(_sign(base) + 1)):
+    def function(self, bit: Bit, base: Word) -> int | None:
+        """The bit as a function of `base`, if it is a bit of it, or one of its bits inverted."""
+        other, sign = self.inverted(base), _sign(base)
+        for index in (bit.index, *range(sign + 1)):
             for word in (base, other):
                 if self.bit(word, index) == bit:
-                    values = ((np.arange(base.lo, base.hi + 1) >> index) & 1).astype(bool)
-                    return np.asarray(values if word is base else ~values)
+                    node = self.diagrams.bit(index if index < sign else SIGN)
+                    return node if word is base else self.diagrams.inverted(node)
         return None
 
     def residue(self, word: Word, bits: int) -> Word:

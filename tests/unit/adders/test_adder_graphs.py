@@ -44,8 +44,9 @@ def held(encoding: Encoding, x: Integers) -> list[Integers]:
     def operand(node: int, shift: int, minus: bool) -> Integers:
         return ((nodes[node] ^ ((1 << wires[node].width) - 1)) if minus else nodes[node]) << shift
 
-    for add in graph.adds:
-        nodes.append(operand(add.a, add.shift_a, add.minus_a) + operand(add.b, add.shift_b, add.minus_b))
+    for k, add in enumerate(graph.adds, graph.inputs):
+        total = operand(add.a, add.shift_a, add.minus_a) + operand(add.b, add.shift_b, add.minus_b)
+        nodes.append(total & ((1 << wires[k].width) - 1))
     return nodes
 
 
@@ -81,6 +82,7 @@ def test_a_solution_is_exact_and_every_node_fits_its_width(data: st.DataObject, 
     for k, (node, wire) in enumerate(zip(nodes, encoding.wires, strict=True)):
         assert node.min() >= 0
         assert node.max() == wire.hi  # the bound is reached: not one bit too wide
+        assert k < graph.inputs or int(node.min() ^ node.max()).bit_length() == wire.width  # nor one that is known
         assert np.array_equal(node + wire.offset, x @ graph.rows[k])
     still = matrix @ np.where(lo == hi, lo, 0)
     for j, out in enumerate(graph.outputs):

@@ -20,6 +20,8 @@ from mase_hw.prove.netlist import elaborate
 from mase_hw.prove.run import Proof, prove_design
 
 F6, U6 = Fixed(6, 3), Fixed(6, 3, signed=False)
+F16 = Fixed(16, 12)
+HALF16 = Result(Fixed(16, 10), Rounding.HALF_EVEN)
 HALF = Result(F6, Rounding.HALF_EVEN)
 DOWN = Result(U6, Rounding.FLOOR)
 
@@ -66,6 +68,17 @@ def small(x: Stream) -> Component:
     return linear("fc", x, np.array([[1]]), np.array([-1]), Fixed(2, 0), Fixed(2, 0), None, **more)  # type: ignore[arg-type]
 
 
+def wide(result: Result | None) -> Callable[[Stream], Component]:
+    """Sums of more values than are gone through: 2^33 with four inputs."""
+
+    def make(x: Stream) -> Component:
+        rng = np.random.default_rng(2)
+        weight, bias = rng.integers(-(1 << 15), 1 << 15, (2, x.features)), rng.integers(-(1 << 15), 1 << 15, 2)
+        return linear("fc", x, weight, bias, F16, F16, result, out_lanes=2, folded=False)
+
+    return make
+
+
 def prove(design: Design, folder: Path, change: tuple[str, str, str] | None = None) -> Proof:
     files = write_rtl(design, folder)
     if change is not None:
@@ -93,6 +106,10 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "batch norm, beats, a fine shift": lambda: design_of(norm("norm", HALF, Fixed(6, 9)), lanes=2),
     "half to even brings the least sum back": lambda: design_of(low),
     "sums of one bit": lambda: design_of(small, features=1, fixed=Fixed(1, 0, signed=False)),
+    "16 bits": lambda: design_of(wide(HALF16), fixed=F16),
+    "16 bits, floor": lambda: design_of(wide(Result(F16, Rounding.FLOOR)), fixed=F16),
+    "a ReLU of 35 bits": lambda: design_of(wide(None), lambda x: relu("relu", x, None), fixed=F16),
+    "a cast of 35 bits": lambda: design_of(wide(None), lambda x: cast("cast", x, HALF16), fixed=F16),
     "saturating up": lambda: design_of(lambda x: cast("cast", x, Result(Fixed(8, 7), Rounding.FLOOR))),
     "a component called like an instance": lambda: design_of(fc("u_u_fc", DOWN)),
 }
@@ -118,8 +135,10 @@ MUTANTS = {
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_wrong_requantize_is_refuted(name: str, tmp_path: Path) -> None:
-    proof = prove(design_of(fc("fc", HALF)), tmp_path, MUTANTS[name])
+    proof = prove(design_of(fc("fc", HALF)), tmp_path / "narrow", MUTANTS[name])
     assert claim(proof, "fc", "values").status == "refuted", claim(proof, "fc", "values")
+    proof = prove(design_of(wide(HALF16), fixed=F16), tmp_path / "wide", MUTANTS[name])
+    assert claim(proof, "fc", "values").status != "proved"
 
 
 def test_a_wrong_addition_is_refuted(tmp_path: Path) -> None:
