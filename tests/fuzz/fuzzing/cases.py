@@ -115,7 +115,7 @@ def _type(draw: Draw, wild: bool) -> tuple[int, int, bool]:
     """Width, fractional width, signedness: mostly narrow, often with the point outside."""
     signed = draw(st.sampled_from((True, True, True, False)))
     least = 2 if signed else 1
-    widest = 32 if wild else draw(st.sampled_from((4, 8, 8, 12)))
+    widest = 32 if wild else draw(st.sampled_from((4, 8, 8, 12, 18)))
     width = draw(st.integers(least, widest))
     frac = draw(st.integers(-64, 64) if wild else st.one_of(st.integers(0, width), st.integers(-3, width + 3)))
     return width, frac, signed
