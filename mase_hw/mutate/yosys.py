@@ -61,25 +61,30 @@ def compare(job: dict[str, Any]) -> None:
     Registers are cut: what they hold is an input of both, what they will hold an output. Logic that is the same in both
     is merged, so that the solver sees the difference alone. Equal then means: from the same state, whatever it is, the
     same inputs give the same outputs for ever. What the texts assume of their inputs is taken for granted.
+
+    `split`: every bit of a register by itself, so that bits which lead nowhere are no state; takes longer.
     """
     session, top = Session(), job["top"]
     session.read(job["files"], top, job["component"])
     session.run("design -save sound")
-    _cut(session, top, "gold")
+    _cut(session, top, "gold", split=job["split"])
     if job["command"]:  # the names of cells are those of this reading
         session.run("design -load sound", job["command"])
     else:
         session.read(job["mutated"], top, job["component"])
-    _cut(session, top, "gate")
+    _cut(session, top, "gate", split=job["split"])
     session.run("design -copy-from gold -as gold gold", "design -copy-from gate -as gate gate")
     session.run("miter -equiv -flatten -make_assert gold gate miter", "hierarchy -top miter", "opt_expr", "opt_merge")
     session.run("opt_clean", f"sat -verify -prove-asserts -set-assumes -timeout {job['seconds']} miter")
     Path("equal").write_text("", encoding="utf-8")
 
 
-def _cut(session: Session, top: str, name: str) -> None:
+def _cut(session: Session, top: str, name: str, *, split: bool) -> None:
     session.run("setattr -mod -unset keep_hierarchy *", "flatten", "memory_map", "opt_clean")
     session.run("chformal -assert -remove", "chformal -lower", "opt_clean")
+    if split:
+        session.run("splitcells", "splitnets", "opt_clean")
+    session.run("wreduce", "opt_clean")  # an adder with a bit too much becomes the one that it was
     session.run("expose -dff -evert-dff")  # a wire that no register drives may be another one
     # What is undefined may be anything in each of the two; the solver would take it for 0 in both.
     session.run("opt_clean", "setundef -undriven -anyseq", f"rename {top} {name}", f"design -stash {name}")

@@ -29,7 +29,7 @@ BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor", "$mux", "$bwmux", "$d
 
 
 class Automaton:
-    """`step(state, valid, ready)` gives the next state and the boundary; states and boundary are packed bits."""
+    """`steps(state)` gives the next states and the boundaries; states and boundaries are packed bits."""
 
     def __init__(self, netlist: Netlist) -> None:
         self.netlist = netlist
@@ -42,15 +42,15 @@ class Automaton:
         self.known = {*driven, *self.registers, *self.inputs, *netlist.ports["rst"]}  # control nets
         self.boundary = self._boundary()
         self.boundary_bit = {net: k for k, net in enumerate(self.boundary)}
-        self._step = self._compile()
+        self._steps = self._compile()
         self.starts = self._after_reset()
 
-    def step(self, state: int, valid: int, ready: int) -> tuple[int, int]:
-        """The next state and the boundary."""
-        after, boundary, unknown = self._step(state, valid, ready)
-        if unknown:
+    def steps(self, state: int) -> list[tuple[int, int]]:
+        """The next state and the boundary, for inputs 0 to 3: `valid + 2 * ready`."""
+        found = self._steps(state)
+        if any(unknown for _, _, unknown in found):
             raise NotProvedError("the control takes a branch that gives it no value", refuted=True)
-        return after, boundary
+        return [(after, boundary) for after, boundary, _ in found]
 
     def bits(self, nets: Iterable[Net]) -> int:
         """The boundary's bits that are these nets, as a mask."""
@@ -116,14 +116,18 @@ class Automaton:
             read.update(dict.fromkeys(self.netlist.ports.get(port, ())))
         return [net for net in read if net in self.known and net not in self.perhaps]
 
-    def _compile(self) -> Callable[[int, int, int], tuple[int, int, int]]:
-        """State, valid and ready to the next state, the boundary, and 0: the last has a bit for every x in them."""
+    def _compile(self) -> Callable[[int], list[tuple[int, int, int]]]:
+        """State to the next state, the boundary, and 0, for each input: the last has a bit for every x in the others.
+
+        What does not depend on the inputs is computed once for all of them.
+        """
         netlist = self.netlist
         place: dict[Net, tuple[str, int]] = {net: ("s", k) for net, k in self.state_bit.items()}
         place |= {"1": ("1", 0), **{net: (name, 0) for net, name in self.inputs.items()}}
         unknown: dict[Net, tuple[str, int]] = {"x": ("1", 0)}
         space: dict[str, Any] = {}
-        lines = ["def step(s, v, r):"]
+        loop = {"s": 0, "1": 0, "r": 1, "v": 2}  # the innermost of the three in which a name gets its value
+        lines: tuple[list[str], ...] = ([], [], [])
         pairs = [pair for cell in netlist.cells if cell.type == "$dff"
                  for pair in zip(cell.ports["Q"], cell.ports["D"], strict=True)]  # fmt: skip
         next_of = dict(pairs)
@@ -137,22 +141,26 @@ class Automaton:
                 continue
             space[f"f{n}"] = function(cell)
             read = [["0" if net == reset else net for net in cell.ports[port]] for port in operands(cell)]
-            lines.append(f" c{n} = f{n}({', '.join(_text(nets, place) for nets in read)})")
+            names = {where[net][0] for where in (place, unknown) for nets in read for net in nets if net in where}
+            level = max((loop[name] for name in names), default=0)
+            lines[level].append(f"c{n} = f{n}({', '.join(_text(nets, place) for nets in read)})")
             place |= {net: (f"c{n}", k) for k, net in enumerate(cell.ports["Y"]) if isinstance(net, int)}
+            loop |= {f"c{n}": level, f"x{n}": level}
             if self.perhaps.intersection(cell.ports["Y"]):
                 flags = [_text(nets, unknown) for nets in read]
                 wrong, all_bits = " or ".join(f"({flag})" for flag in flags), (1 << cell.width("Y")) - 1
                 if cell.type == "$mux":  # the branch that is taken
-                    lines.append(
-                        f" x{n} = {all_bits} if {flags[2]} else ({flags[1]} if {_text(read[2], place)} else {flags[0]})"
-                    )
+                    taken = f"({flags[1]} if {_text(read[2], place)} else {flags[0]})"
+                    lines[level].append(f"x{n} = {all_bits} if {flags[2]} else {taken}")
                 else:
-                    lines.append(f" x{n} = {all_bits} if {wrong} else 0")
+                    lines[level].append(f"x{n} = {all_bits} if {wrong} else 0")
                 unknown |= {net: (f"x{n}", k) for k, net in enumerate(cell.ports["Y"])}
         ends = [_text(after, place), _text(self.boundary, place), _text([*after, *self.boundary], unknown)]
-        lines.append(f" return {', '.join(ends)}")
-        exec("\n".join(lines), space)  # built above from numbers alone
-        made: Callable[[int, int, int], tuple[int, int, int]] = space["step"]
+        lines[2].append(f"found.append(({', '.join(ends)}))")
+        heads = ("def steps(s):", " found = []", *(f" {line}" for line in lines[0]), " for r in (0, 1):")
+        inner = (*(f"  {line}" for line in lines[1]), "  for v in (0, 1):", *(f"   {line}" for line in lines[2]))
+        exec("\n".join((*heads, *inner, " return found")), space)  # built above from numbers alone
+        made: Callable[[int], list[tuple[int, int, int]]] = space["steps"]
         return made
 
     def _after_reset(self) -> list[int]:

@@ -59,8 +59,8 @@ def explore(component: Component, automaton: Automaton) -> Graph:
         assert model is not None
         models[n] = None  # its only use
         valid = -1
-        for inputs in range(4):
-            after, then, boundary, out_valid, takes, gives = walk.step(graph.nodes[n], model, inputs & 1, inputs >> 1)
+        for inputs, (state, boundary) in enumerate(automaton.steps(graph.nodes[n].state)):
+            after, then, out_valid, takes, gives = walk.step(graph.nodes[n], model, state, boundary, inputs)
             if valid not in (-1, out_valid):
                 raise NotProvedError("data_out_0_valid waits for data_out_0_ready", refuted=True)
             valid = out_valid
@@ -95,8 +95,11 @@ class _Walk:
             raise NotProvedError(f"{port} is always {net}", refuted=net == "0")
         return self.automaton.boundary_bit[net]
 
-    def step(self, node: Node, model: Control, v: int, r: int) -> tuple[Node, Control, int, int, int, int]:
-        state, boundary = self.automaton.step(node.state, v, r)
+    def step(
+        self, node: Node, model: Control, state: int, boundary: int, inputs: int
+    ) -> tuple[Node, Control, int, int, int]:
+        """`state` and `boundary` are what the netlist gives for the inputs, `valid + 2 * ready`."""
+        v, r = inputs & 1, inputs >> 1
         valid = (boundary >> self.valid_bit) & 1
         ready = r if self.pipe else (boundary >> self.ready_bit) & 1
         if valid != model.valid or ready != model.ready(bool(r)):
@@ -118,7 +121,7 @@ class _Walk:
             raise NotProvedError("vectors are taken and never given back", refuted=True)
         if valid and not r and not then.valid:
             raise NotProvedError("data_out_0_valid falls before data_out_0_ready", refuted=True)
-        return Node(state, in_beat, ahead, out_beat), then, boundary, valid, takes, gives
+        return Node(state, in_beat, ahead, out_beat), then, valid, takes, gives
 
 
 def check_progress(graph: Graph, *, pipe: bool) -> tuple[int, int]:

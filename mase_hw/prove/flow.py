@@ -46,6 +46,7 @@ class Flow:
         self.no_beat = self.contents.unknown(reference.component.input.width)
         self.states: list[State | None] = [None] * len(graph.nodes)
         self.states[: graph.starts] = [tuple(start)] * graph.starts
+        self._here: dict[tuple[int, int, int], Held] = {}  # what was taken in the node that is looked at
 
     def run(self) -> None:
         """Goes round until nothing changes, then looks at every output."""
@@ -54,9 +55,14 @@ class Flow:
         while todo:
             n = todo.popleft()
             waiting.discard(n)
+            self._here = {}
+            known: dict[tuple[int, int, int], State] = {}  # most steps do not depend on ready
             for inputs in range(4):
-                then = self.graph.next[4 * n + inputs]
-                found, before = self._after(n, inputs), self.states[then]
+                step = 4 * n + inputs
+                then, looks = self.graph.next[step], (self.graph.boundary[step], inputs & 1, self.graph.gives[step])
+                if looks not in known:
+                    known[looks] = self._after(n, inputs)
+                found, before = known[looks], self.states[then]
                 if before is not None:
                     found = tuple(map(self.contents.joined, before, found))
                 if found != before:
@@ -66,6 +72,7 @@ class Flow:
                         todo.append(then)
         checked: dict[tuple[Held, int], None] = {}
         for n, node in enumerate(self.graph.nodes):
+            self._here = {}
             for inputs in range(4) if self.graph.valid[n] else ():  # within a cycle, it may depend on all of them
                 held = self._taken(self.output, n, inputs)
                 if (held, node.out_beat) not in checked:
@@ -114,7 +121,15 @@ class Flow:
         return cell, sorted({place[net] for net in enables}), address, data
 
     def _taken(self, take: Take, n: int, inputs: int, bundle: Bundle | None = None) -> Held:
-        """What comes through some logic in a step; computed once for everything that looks the same."""
+        """What comes through some logic in a step; the inputs of most steps from a node make no difference to it."""
+        name = id(take), self.graph.boundary[4 * n + inputs] & take.mask, inputs & take.data
+        found = self._here.get(name)
+        if found is None:
+            found = self._here[name] = self._looked_up(take, n, inputs, bundle)
+        return found
+
+    def _looked_up(self, take: Take, n: int, inputs: int, bundle: Bundle | None) -> Held:
+        """The same; computed once for everything that looks the same."""
         state, boundary = self.states[n], self.graph.boundary[4 * n + inputs]
         assert state is not None
         held = [state[b] for b in take.bundles]

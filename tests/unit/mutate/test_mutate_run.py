@@ -78,6 +78,14 @@ def test_another_wire_that_is_no_register_is_the_same_design(gathering: Build, t
     assert "SAT" in equal.compare(task(gathering, "gather", tmp_path, old, new)).why
 
 
+def test_bits_of_registers_that_lead_nowhere_are_no_state(tmp_path: Path) -> None:
+    build = write_build(tmp_path / "net", skid(), {}, None)
+    wide = "logic [Width-1:0] out_q, skid_q;", "logic [Width:0] out_q, skid_q;"
+    assert "SAT" in equal.equal_states(task(build, "skid", tmp_path, *wide)).why
+    less = "logic [Width-1:0] out_q, skid_q;", "logic [Width-2:0] out_q, skid_q;"
+    assert equal.equal_states(task(build, "skid", tmp_path / "less", *less)).no
+
+
 def test_every_mutant_of_a_tiny_design_is_killed_or_equivalent(gathering: Build) -> None:
     arguments = ["mutate", str(gathering.path), "--count", "12", "--jobs", "1", "--json"]
     first = CliRunner().invoke(cli, arguments)
