@@ -13,7 +13,6 @@ from torch import nn
 
 from mase_hw.config import Config
 from mase_hw.config.hardware import HardwareTarget, identifier_from, why_no_identifier
-from mase_hw.config.user_code import is_onnx
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.emit import Build, Reals, Samples, write_build
@@ -63,10 +62,7 @@ class Prepared:
 def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
     """Everything from the TOML to the build folder `out`, and notes for the user."""
     prepared = prepare(config)
-    sources = {"config": config.path} | ({"checkpoint": config.load_name} if config.load_name else {})
-    if is_onnx(config.model):
-        sources["model"] = config.base / config.model
-    return write(prepared, out, sources), prepared.notes
+    return write(prepared, out, config.sources), prepared.notes
 
 
 def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool = False) -> Prepared:

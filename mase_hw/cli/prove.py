@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from rich.text import Text
 
 from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
-from mase_hw.emit import read_build
+from mase_hw.emit import Build, read_build
+from mase_hw.prove.claims import Claim
 
 MARKS = {"proved": ("proved", "green"), "refuted": ("FALSE", "red"), "open": ("not proved", "yellow")}
 
@@ -24,8 +26,11 @@ MARKS = {"proved": ("proved", "green"), "refuted": ("FALSE", "red"), "open": ("n
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that Yosys may take to read the RTL."
 )
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="The TOML that it was made from: for the claim `model`."
+)
 @json_option
-def command(build: Path, timeout: float | None) -> None:
+def command(build: Path, timeout: float | None, config: Path | None) -> None:
     """Read the RTL in the folder BUILD back with Yosys and prove it, component by component.
 
     \b
@@ -34,20 +39,25 @@ def command(build: Path, timeout: float | None) -> None:
     handshake  valid holds until ready and never waits for it; every beat moves in the predicted cycle; no deadlock
     widths     every adder is wide enough for its exact sum, and not one bit wider
     wiring     the top joins the components as the design says, and holds nothing else
+    model      the integers of the software are those of the TOML and its checkpoint, quantized again
+
+    The last one needs the TOML: give it with --config, or in the place of BUILD for a build in its default place.
 
     The result is BUILD/certificate.json, bound to the SHA-256 of every file. What could not be proved is listed by
-    name, and ends with exit code 1. BUILD may also be the TOML file of a build in its default place.
+    name, and ends with exit code 1.
 
     \b
     Examples:
-      mase-hw prove build/digits
+      mase-hw prove model.toml
+      mase-hw prove build/digits --config examples/digits/model.toml
       mase-hw prove build/digits --json | jq '.[] | select(.status != "proved")'
     """
     if build.suffix == ".toml":
+        config = config or build
         build = Path("build") / load_config(build).project
     loaded = read_build(build)
     from mase_hw.prove.certificate import write_certificate
-    from mase_hw.prove.run import prove
+    from mase_hw.prove.run import Proof, prove
     from mase_hw.report.words import proved_within
     from mase_hw.simulate.whole import check_whole
 
@@ -56,9 +66,13 @@ def command(build: Path, timeout: float | None) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with console.progress(*columns) as bar:
         task = bar.add_task("proving", total=len(loaded.design.components))
-        proof = prove(
-            loaded, lambda text: bar.update(task, description=text), lambda component: bar.advance(task), timeout
-        )
+
+        def say(text: str) -> None:
+            bar.update(task, description=text)
+
+        model = [] if config is None else [_model(loaded, config, say)]
+        proof = prove(loaded, say, lambda component: bar.advance(task), timeout)
+        proof = Proof((*model, *proof.claims))
     path = write_certificate(loaded, proof)
     console.document([asdict(claim) for claim in proof.claims])
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -75,3 +89,17 @@ def command(build: Path, timeout: float | None) -> None:
     console.notes(filter(None, [proved_within(loaded.manifest["top"], axis.module if axis else None)]))
     console.line(f"written: {path}")
     sys.exit(0 if proof.proved else 1)
+
+
+def _model(build: Build, path: Path, say: Callable[[str], None]) -> Claim:
+    """The claim that the build's integers are those of a TOML and the checkpoint that it names."""
+    from mase_hw.prove.certificate import check_sources
+    from mase_hw.prove.model import claim_model
+
+    config = load_config(path)
+    check_sources(build, config.sources)
+    say(f"{path.name} is quantized again")
+    from mase_hw.flow import prepare  # torch
+
+    again = prepare(config).compiled.design
+    return claim_model(build.design, again, " and ".join(sorted({file.name for file in config.sources.values()})))

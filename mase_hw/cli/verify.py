@@ -28,10 +28,10 @@ def command(build: Path, config: Path | None, checkpoint: Path | None) -> None:
       mase-hw verify build/digits
       mase-hw verify build/digits --config model.toml --checkpoint weights.pt
     """
+    named: dict[str, Path] = {}
     if build.suffix == ".toml":
         loaded_config = load_config(build)
-        config = config or build
-        checkpoint = checkpoint or loaded_config.load_name
+        named = loaded_config.sources
         build = Path("build") / loaded_config.project
     given = {"config": config, "checkpoint": checkpoint}
     from mase_hw.prove.certificate import verify
@@ -40,7 +40,7 @@ def command(build: Path, config: Path | None, checkpoint: Path | None) -> None:
 
     loaded = read_build(build)
     check_whole(loaded)
-    certificate = verify(loaded, {what: file for what, file in given.items() if file is not None})
+    certificate = verify(loaded, named | {what: file for what, file in given.items() if file is not None})
     files, claims = len(certificate["files"]), len(certificate["claims"])
     console = output()
     top, axis = loaded.manifest["top"], loaded.axis

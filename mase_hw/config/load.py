@@ -60,6 +60,12 @@ class Config:
         return self.places.of(*keys)
 
     @property
+    def sources(self) -> dict[str, Path]:
+        """The files that a build is made from, by what they are."""
+        found = {"config": self.path} | ({"checkpoint": self.load_name} if self.load_name else {})
+        return found | ({"model": self.base / self.model} if is_onnx(self.model) else {})
+
+    @property
     def output(self) -> Path:
         """Where training, transforming and searching write."""
         return self.project_dir / self.project / "software"

@@ -68,7 +68,10 @@ def verify(build: Build, sources: Mapping[str, Path] | None = None) -> dict[str,
         raise ProblemsError(Problem(f"{build.path} has no {NAME}", hint=hint)) from None
     except (OSError, ValueError) as error:
         raise ProblemsError(Problem(f"{path} cannot be read: {error}", hint=_again(build))) from None
-    problems = [*_differences(build, certificate), *_other_sources(build, certificate, sources or {})]
+    said = certificate.get("sources")
+    problems = [*_differences(build, certificate), *_other_sources(said, sources or {})]
+    if isinstance(said, dict) and said != build.manifest.get("sources", {}):
+        problems.append(Problem(f"{NAME} names other sources than the manifest", hint=_again(build)))
     if problems:
         raise ProblemsError(*problems)
     return certificate
@@ -94,6 +97,7 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
     wanted.add((build.manifest["top"], "wiring"))
     claims = certificate.get("claims")
     listed: list[dict[str, Any]] = [claim for claim in claims if _is_claim(claim)] if isinstance(claims, list) else []
+    wanted |= {(c["component"], c["about"]) for c in listed}
     proved = {(c["component"], c["about"]) for c in listed if c.get("status") == "proved"}
     for component, about in sorted(wanted - proved):
         claim = next((c for c in listed if (c["component"], c["about"]) == (component, about)), {})
@@ -102,25 +106,30 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
     return found
 
 
+def check_sources(build: Build, sources: Mapping[str, Path]) -> None:
+    """Problems where a build was made from other files than these."""
+    problems = _other_sources(build.manifest.get("sources"), sources)
+    if problems:
+        raise ProblemsError(*problems)
+
+
 def _is_claim(value: object) -> bool:
     """A table that says of which component it speaks, and about what."""
     return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("component", "about"))
 
 
-def _other_sources(build: Build, certificate: Mapping[str, Any], sources: Mapping[str, Path]) -> list[Problem]:
-    """Files that are not those that the proved build was made from."""
-    said, found = certificate.get("sources"), []
+def _other_sources(said: object, sources: Mapping[str, Path]) -> list[Problem]:
+    """Files that are not those that a build is said to be made from."""
+    found = []
     for what, file in sources.items():
         known = said.get(what) if isinstance(said, dict) else None
         if not isinstance(known, dict):
-            found.append(Problem(f"the certificate does not say which {what} the build was made from"))
+            found.append(Problem(f"the build does not say which {what} it was made from"))
         elif not file.is_file():
             found.append(Problem(f"{file} is missing: the {what} that the build was made from"))
         elif hashlib.sha256(file.read_bytes()).hexdigest() != known.get("sha256"):
-            text = f"{file} is not the {what} that the proved build was made from"
+            text = f"{file} is not the {what} that the build was made from"
             found.append(Problem(text, Place(file, 1), hint="emit and prove again, or give the file as it was"))
-    if isinstance(said, dict) and said != build.manifest.get("sources", {}):
-        found.append(Problem(f"{NAME} names other sources than the manifest", hint=_again(build)))
     return found
 
 

@@ -45,6 +45,13 @@ class Reference:
         self.failed: dict[int, NotProvedError] = {}  # outputs that the words do not prove, and why
         self.variables = [self.words.variable(i) for i in range(len(self.words.lo))]
 
+    @property
+    def rounded_by(self) -> str:
+        """How rounding and clamping were compared, as a part of a sentence."""
+        if self.step is None or not self.step.changes:
+            return ""
+        return "; rounding as decision diagrams" if self._formulas else "; rounding gone through for every sum"
+
     def input_bits(self, beat: int) -> list[Value]:
         """A beat of the input vector, as bits of its variables."""
         x = self.component.input

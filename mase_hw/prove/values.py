@@ -51,7 +51,7 @@ def _prove(component: Component, netlist: Netlist, explored: Explored | None) ->
     if is_chain(component):
         _check_holds(netlist)
         _check_free(netlist)
-        method = "exact words through the pipeline, clamping by exhaustion, registers hold while enable is low"
+        method = "exact words through the pipeline, registers hold while enable is low"
     elif explored is None:
         raise NotProvedError("its handshake was not proved")
     else:
@@ -59,6 +59,7 @@ def _prove(component: Component, netlist: Netlist, explored: Explored | None) ->
         method = f"exact words in every register and memory, in all {states:,} states of its control"
     reference = Reference(component)
     _run(reference, netlist, explored)
+    method += reference.rounded_by
     if reference.failed:
         vectors = _exhaust(reference, netlist, explored)
         method += f"; {len(reference.failed)} outputs by exhaustion, of {vectors:,} vectors at the most"

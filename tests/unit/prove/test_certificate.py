@@ -82,9 +82,7 @@ def test_one_changed_byte_of_what_it_was_made_from_is_found(what: str, build: Bu
     content = bytearray(files[what].read_bytes())
     content[0] ^= 1
     files[what].write_bytes(content)
-    with pytest.raises(
-        ProblemsError, match=f"{files[what].name} is not the {what} that the proved build was made from"
-    ):
+    with pytest.raises(ProblemsError, match=f"{files[what].name} is not the {what} that the build was made from"):
         verify(build, files)
     files[what].unlink()
     with pytest.raises(ProblemsError, match="is missing"):

@@ -122,6 +122,14 @@ def test_it_is_proved_whole(name: str, tmp_path: Path) -> None:
     assert {c.about for c in proof.claims} == {"wiring", "timing", "handshake", "values", "widths"}
 
 
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("linear, half to even", "; rounding gone through for every sum"), ("16 bits", "; rounding as decision diagrams")],
+)
+def test_the_claim_says_how_rounding_was_compared(name: str, how: str, tmp_path: Path) -> None:
+    assert claim(prove(DESIGNS[name](), tmp_path), "fc", "values").method.endswith(how)
+
+
 REQUANTIZE = "mase_requantize.sv"
 MUTANTS = {
     "a clamp at the top": (REQUANTIZE, "ClampHi && !negative && |value", "ClampHi && negative && |value"),
