@@ -158,6 +158,8 @@ class Judge:
         steps = (
             ["prove", "long", "states", "streams"] if sound.prove < CHEAP else ["states", "long", "prove", "streams"]
         )
+        if not task.component:  # a wire that is joined otherwise decides, unless a solver finds that it does not matter
+            steps = ["states", "prove", "long", "streams"]
         if bench is None:  # a proof alone does not show that it is equal
             steps = ["states", "streams", "prove"]
         for step in steps:
@@ -165,7 +167,8 @@ class Judge:
                 proof = self._prove(sound, task, worker)
                 if bench == "" and task.component and not sound.unproved and not proof.doubts:
                     return Verdict("equivalent", name, bench, why=_PROVED)
-                if proof.refuted and not isinstance(sound.subject.part, Plumbing):  # which is proved for any input
+                plumbing = task.component and isinstance(sound.subject.part, Plumbing)  # proved for any input
+                if proof.refuted and not plumbing:
                     return Verdict("killed", name, bench, proof.text)
             elif step == "long" and bench == "":
                 said = self._simulate(sound, task, worker, work.MANY)
@@ -223,9 +226,11 @@ class Judge:
         known = {(claim.component, claim.about) for claim in sound.unproved}
         new = [claim for claim in answer.unproved if (claim.component, claim.about) not in known]
         text = "; ".join(f"{claim.about} {claim.status}: {claim.detail}" for claim in new)
-        # Widths say how much hardware there is, not what it does. Values are refuted by an input and its wrong output.
+        # Widths say how much hardware there is, not what it does. Values are refuted by an input and its wrong output,
+        # the wiring of a whole design by a bit that comes from elsewhere.
         doubts = any(claim.about != "widths" for claim in new)
-        return Proof(text, doubts, any((claim.about, claim.status) == ("values", "refuted") for claim in new))
+        decides = "values" if task.component else "wiring"
+        return Proof(text, doubts, any((claim.about, claim.status) == (decides, "refuted") for claim in new))
 
     def _compared(self, how: Callable[[Task], Answer], task: Task, worker: Worker) -> Answer:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mase_hw.hardware import Component, Design, Pipe, runs
+from mase_hw.hardware import Component, Design, Pipe, Stream, runs
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.netlist import Cell, Net, Netlist, component_of
 
@@ -25,7 +25,12 @@ def prove_wiring(design: Design, top: Netlist) -> str:
         if sink is not None and ready is None:
             ready = sink.ports["enable"]
         for k, cell in enumerate(cells):
-            _same(cell.ports["data_in_0"], source.ports[prefix], f"data into {run[k].name}")
+            stream = run[k].input
+            _same(
+                _filled(cell.ports["data_in_0"], source.ports[prefix], stream),
+                source.ports[prefix],
+                f"data into {run[k].name}",
+            )
             _same(cell.ports["data_in_0_valid"], source.ports[f"{prefix}_valid"], f"valid into {run[k].name}")
             source, prefix = cell, "data_out_0"
         assert ready is not None
@@ -48,6 +53,19 @@ def prove_wiring(design: Design, top: Netlist) -> str:
 def _next(design: Design, component: Component) -> str:
     k = design.components.index(component) + 1
     return design.components[k].name if k < len(design.components) else ""
+
+
+def _filled(found: tuple[Net, ...], wanted: tuple[Net, ...], stream: Stream) -> tuple[Net, ...]:
+    """What is found, with the wanted nets in the place of constants which these nets carry whenever they are valid."""
+    if len(found) != len(wanted):
+        return found
+    width, known = stream.fixed.width, list(found)
+    for place, net in enumerate(found):
+        lane, bit = divmod(place, width)
+        ends = zip(stream.lo[lane :: stream.lanes], stream.hi[lane :: stream.lanes], strict=True)
+        if net in ("0", "1") and all(lo >> bit == hi >> bit and lo >> bit & 1 == int(net) for lo, hi in ends):
+            known[place] = wanted[place]
+    return tuple(known)
 
 
 def _same(found: tuple[Net, ...], wanted: tuple[Net, ...], what: str) -> None:

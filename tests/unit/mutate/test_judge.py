@@ -60,9 +60,11 @@ def verdict(
     bench: str | None = None,
     prove: float = 0.1,
     unproved: tuple[Claim, ...] = (),
+    *,
+    whole: bool = False,
 ) -> Verdict:
     build = write_build(folder / "net", design or gather(), {}, None).path
-    (name,) = [name for name in subjects(build) if name]
+    (name,) = [name for name in subjects(build) if bool(name) != whole]
     subject = subjects(build)[name]
     sound = Sound(subject, folder / "sound", 0.1, prove, unproved)
     file = next(iter(subject.texts))
@@ -176,6 +178,15 @@ def test_a_proof_that_takes_long_comes_after_the_solver(tmp_path: Path) -> None:
     told = Told(read=FINE, simulate=FINE, compare=DIFFERS, prove=OPEN)
     assert verdict(tmp_path, told, "any", prove=60.0).status == "killed"
     assert told.asked == ["read", "simulate", "equal_states", "simulate", "prove", "equal_streams"]
+
+
+def test_a_top_that_is_joined_otherwise_is_killed_by_its_wiring(tmp_path: Path) -> None:
+    joined = Answer(unproved=(Claim("net", "wiring", "refuted", "", "data into fc is joined otherwise"),))
+    told = Told(read=FINE, simulate=FINE, compare=DIFFERS, prove=joined)
+    assert verdict(tmp_path, told, "any", whole=True).by == ("prover",)
+    assert told.asked == ["read", "simulate", "equal_states", "prove"]
+    same = Told(read=FINE, simulate=FINE, compare=EQUAL, prove=joined)
+    assert verdict(tmp_path, same, "any", whole=True).status == "equivalent"
 
 
 def test_a_stream_that_differs_is_no_equal_design_whatever_the_prover_says(tmp_path: Path) -> None:

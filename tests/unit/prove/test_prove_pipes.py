@@ -202,6 +202,21 @@ def test_wires_that_cross_are_refuted(tmp_path: Path) -> None:
     assert claim(prove(design, tmp_path / "b", gate), "net", "wiring").status == "refuted"
 
 
+@pytest.mark.parametrize(
+    ("wires", "status"),
+    [
+        ("{1'b0, relu_out[22:0]}", "proved"),  # the sign of the last lane, which a ReLU has made 0
+        ("{1'b1, relu_out[22:0]}", "refuted"),
+        ("{relu_out[23:1], 1'b0}", "refuted"),
+        ("{2'b0, relu_out[21:0]}", "refuted"),
+    ],
+)
+def test_a_constant_stands_for_a_bit_that_is_always_this_one(wires: str, status: str, tmp_path: Path) -> None:
+    design = design_of(lambda x: relu("relu", x, None), fc("fc", HALF))
+    change = ("net.sv", ".data_in_0(relu_out),", f".data_in_0({wires}),")
+    assert claim(prove(design, tmp_path, change), "net", "wiring").status == status
+
+
 def test_nothing_is_proved_from_bounds_that_do_not_hold(tmp_path: Path) -> None:
     """A layer that counts on less than the one before it gives, and a design that leaves inputs out."""
     right = design_of(fc("one", HALF), fc("two", None, 2, 1))
