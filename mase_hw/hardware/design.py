@@ -88,6 +88,9 @@ class Design:
             chained = not before.registered_ready and not after.registered_ready
             chained = chained and not (isinstance(before, Pipe) and isinstance(after, Pipe))  # these share an enable
             assert not chained, f"a ready runs through both {before.name} and {after.name}"
+        for component in self.components:
+            step = getattr(component, "step", None)
+            assert step is None or step.fixed == component.output.fixed, f"{component.name} rounds to another type"
         for stream in self.streams:
             assert stream.features % stream.lanes == 0, f"{stream.name}: {stream.lanes} lanes of {stream.features}"
             assert len(stream.lo) == len(stream.hi) == stream.features, stream.name

@@ -84,7 +84,7 @@ def _cut(session: Session, top: str, name: str, *, split: bool) -> None:
     session.run("chformal -assert -remove", "chformal -lower", "opt_clean")
     if split:
         session.run("splitcells", "splitnets", "opt_clean")
-    session.run("wreduce", "opt_clean")  # an adder with a bit too much becomes the one that it was
+    session.run("wreduce -keepdc", "opt_clean")  # an adder with a bit too much becomes the one that it was
     session.run("expose -dff -evert-dff")  # a wire that no register drives may be another one
     # What is undefined may be anything in each of the two; the solver would take it for 0 in both.
     session.run("opt_clean", "setundef -undriven -anyseq", f"rename {top} {name}", f"design -stash {name}")

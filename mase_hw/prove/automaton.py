@@ -45,6 +45,12 @@ class Automaton:
         self._steps = self._compile()
         self.starts = self._after_reset()
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for automata that do the same: the text of a step, the cells that it calls, where they start."""
+        cells = tuple((c.type, tuple(sorted(c.parameters.items())), *map(c.width, sorted(c.ports))) for c in self.cells)
+        return self.text, cells, tuple(self.starts)
+
     def steps(self, state: int) -> list[tuple[int, int]]:
         """The next state and the boundary, for inputs 0 to 3: `valid + 2 * ready`."""
         found = self._steps(state)
@@ -159,7 +165,8 @@ class Automaton:
         lines[2].append(f"found.append(({', '.join(ends)}))")
         heads = ("def steps(s):", " found = []", *(f" {line}" for line in lines[0]), " for r in (0, 1):")
         inner = (*(f"  {line}" for line in lines[1]), "  for v in (0, 1):", *(f"   {line}" for line in lines[2]))
-        exec("\n".join((*heads, *inner, " return found")), space)  # built above from numbers alone
+        self.text = "\n".join((*heads, *inner, " return found"))  # built above from numbers alone
+        exec(self.text, space)
         made: Callable[[int], list[tuple[int, int, int]]] = space["steps"]
         return made
 

@@ -59,11 +59,15 @@ class Diagrams:
 
     def first(self, a: int, lo: int, hi: int) -> int | None:
         """The least number from `lo` to `hi` for which the function is 1."""
+        assert lo >= -(1 << SIGN)
+        assert hi < 1 << SIGN
         found = self._first(a, SIGN, lo + (1 << SIGN), hi + (1 << SIGN))
         return None if found is None else found - (1 << SIGN)
 
     def values(self, a: int, lo: int, hi: int) -> np.ndarray:
         """The function for each number from `lo` to `hi`."""
+        assert lo >= -(1 << SIGN)
+        assert hi < 1 << SIGN
         return self._values(a, SIGN, lo + (1 << SIGN), hi + (1 << SIGN), {})
 
     def at(self, a: int, numbers: Integers) -> np.ndarray:

@@ -45,9 +45,20 @@ class Graph:
     valid: bytearray = field(default_factory=bytearray)  # of the output, by node
 
 
+_last: tuple[object, Graph] | None = None  # a mutation run proves many netlists in a row that share their control
+
+
 def explore(component: Component, automaton: Automaton) -> Graph:
-    """Goes through all nodes; raises where a rule of the streams is broken or a cycle is not as predicted."""
-    graph, walk = Graph(), _Walk(component, automaton)
+    """All nodes; raises where a rule of the streams is broken or a cycle is not as predicted."""
+    global _last
+    walk = _Walk(component, automaton)
+    if _last is None or _last[0] != walk.key:
+        _last = walk.key, _explored(automaton, walk)
+    return _last[1]
+
+
+def _explored(automaton: Automaton, walk: _Walk) -> Graph:
+    graph = Graph()
     graph.nodes += [Node(start, 0, 0, 0) for start in automaton.starts]
     graph.starts = len(graph.nodes)
     number = {(node, walk.model.state()): n for n, node in enumerate(graph.nodes)}
@@ -87,6 +98,12 @@ class _Walk:
         self.model = FreePipe(component.latency) if self.pipe else component.control()
         self.valid_bit = self._bit("data_out_0_valid")
         self.ready_bit = -1 if self.pipe else self._bit("data_in_0_ready")
+
+    @property
+    def key(self) -> object:
+        """All that a graph depends on."""
+        model = type(self.model), repr(sorted(vars(self.model).items()))
+        return self.automaton.key, self.pipe, self.in_beats, self.out_beats, model, self.valid_bit, self.ready_bit
 
     def _bit(self, port: str) -> int:
         """Where the port is among the bits that a step gives."""

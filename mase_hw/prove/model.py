@@ -51,7 +51,7 @@ def _rounding(component: Component) -> str:
     step: Finish | None = getattr(component, "step", None)
     if step is None:
         return "none"
-    return f"{step.rounding.value} from {step.frac} fractional bits{', not below 0' if step.rectify else ''}"
+    return f"{step.rounding.value} from {step.frac} bits to {step.fixed}{', not below 0' if step.rectify else ''}"
 
 
 def _same(what: str, mine: Integers, wanted: Integers) -> int:

@@ -10,10 +10,10 @@ from mase_hw.ops.result import Finish
 from mase_hw.prove.carried import UNKNOWN, Bit, Function, Value, Word
 from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.ranges import BitRanges
-from mase_hw.prove.rounding import Bits, check_software, multiple, requantized, wrong_places
+from mase_hw.prove.rounding import SUSPECTS, Bits, check_software, multiple, requantized, wrong_places
 from mase_hw.prove.sums import Sums
 from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.words import Words
+from mase_hw.prove.words import MAX_WORD, Words
 
 MAX_TABLE = 1 << 24  # values of a sum that are gone through one by one
 MAX_SUMS = 1 << 28  # bytes for finding out which sums are met
@@ -93,22 +93,24 @@ class Reference:
         results: dict[tuple[int, ...], Integers] = {}  # for every value of a word
         for k, bit in enumerate(bits):
             base, node, (factor, constant) = self._function(y, k, bit, exact)
-            many = base.hi - base.lo >= MAX_TABLE
-            if many:
+            least = factor * base.lo + constant  # a constant by itself may have more than 64 bits
+            if base.hi - base.lo >= MAX_TABLE:
                 wrong = wrong_places(self.words.diagrams, node, self._rounded(factor, constant)[k], base)
             else:
                 numbers = np.arange(base.lo, base.hi + 1)
                 key = factor, constant, base.lo, base.hi
                 if key not in results:
-                    results[key] = self.step.execute(factor * numbers + constant)
+                    results[key] = self.step.execute(factor * (numbers - base.lo) + least)
                 every = int(np.gcd.reduce(base.factors)) or 1  # the word meets only every so many-th number
                 column = self.words.diagrams.values(node, base.lo, base.hi)
                 wrong = numbers[(column != (results[key] >> k & 1)) & ((numbers - base.lo) % every == 0)]
             if len(wrong):
-                self._check_sums(element, f"{y}: bit {k}", factor * wrong + constant, some=many)
+                self._check_sums(
+                    element, f"{y}: bit {k}", factor * (wrong - base.lo) + least, some=len(wrong) == SUSPECTS
+                )
 
     def _check_sums(self, element: int, name: str, wrong: Integers, *, some: bool) -> None:
-        """Raises where some input gives one of these exact sums, or may; `some`: there are more of them."""
+        """Raises where some input gives one of these exact sums, or may; `some`: there may be more of them."""
         lo, hi = self.component.input.bounds
         sums = Sums(self.rows[element], int(self.constants[element]), lo, hi)
         if some or sums.size > MAX_SUMS:
@@ -153,7 +155,8 @@ def _ratio(exact: Word, base: Word) -> tuple[int, int] | None:
     if not len(nonzero):
         return 0, exact.constant
     ratio, rest = divmod(int(exact.factors[nonzero[0]]), int(base.factors[nonzero[0]]) or 1)
-    if rest or not np.array_equal(exact.factors, base.factors * ratio):
+    fits = base.largest * abs(ratio) < MAX_WORD  # or the product would be one modulo 2**64
+    if rest or not fits or not np.array_equal(exact.factors, base.factors * ratio):
         return None
     return ratio, exact.constant - base.constant * ratio
 

@@ -18,7 +18,7 @@ from mase_hw.prove.claims import NotProvedError
 from mase_hw.prove.diagrams import SIGN, Diagrams
 
 STEPS = 1 << 12  # of the result, at which the software is asked: all of them, or the outermost and some between
-SUSPECTS = 256  # wrong values that are named, at the most
+SUSPECTS = 256  # wrong values that are looked for; fewer are all of them
 
 Bits = list[int]  # functions of one number, that of the lowest bit first; the last is the sign
 
@@ -45,7 +45,7 @@ def requantized(make: Diagrams, n: Bits, step: Finish) -> Bits:
         q, rest = wide[shift:], wide[:shift]
         if step.rounding is Rounding.HALF_EVEN:  # up where more than one half is left, or one half and it is odd
             more = reduce(make.either, rest[:-1], q[0])
-            q = _plus_bit(make, q, make.both(rest[-1], more))
+            q = _plus(make, q, 0, make.both(rest[-1], more))
     else:
         q = [0] * -shift + n
     q = q + q[-1:] * max(1, to.width - len(q) + 1)
@@ -80,7 +80,7 @@ def check_software(make: Diagrams, step: Finish) -> None:
 
 
 def wrong_places(make: Diagrams, node: int, wanted: int, word: Word) -> Integers:
-    """Values of a word for which two functions differ: none, or some of them."""
+    """Values of a word for which two functions differ: all of them, or SUSPECTS."""
     wrong = make.differ(node, wanted)
     for k in range(word.zeros):  # bits that all its values share
         wrong = make.both(wrong, make.bit(k) if word.lo >> k & 1 else make.inverted(make.bit(k)))
@@ -92,19 +92,11 @@ def wrong_places(make: Diagrams, node: int, wanted: int, word: Word) -> Integers
     return np.array(found, np.int64)
 
 
-def _plus(make: Diagrams, bits: Bits, constant: int) -> Bits:
-    found, carry = [], 0
+def _plus(make: Diagrams, bits: Bits, constant: int, carry: int = 0) -> Bits:
+    found = []
     for k, bit in enumerate(bits):
         total = make.differ(bit, carry)
         one = constant >> k & 1
         carry = make.either(bit, carry) if one else make.both(bit, carry)
         found.append(make.inverted(total) if one else total)
-    return found
-
-
-def _plus_bit(make: Diagrams, bits: Bits, carry: int) -> Bits:
-    found = []
-    for bit in bits:
-        found.append(make.differ(bit, carry))
-        carry = make.both(bit, carry)
     return found

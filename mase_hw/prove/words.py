@@ -163,6 +163,8 @@ class Words:
     def function(self, bit: Bit, base: Word) -> int | None:
         """The bit as a function of `base`, if it is a bit of it, or one of its bits inverted."""
         other, sign = self.inverted(base), _sign(base)
+        if sign > SIGN:
+            return None  # more than diagrams look at
         for index in (bit.index, *range(sign + 1)):
             for word in (base, other):
                 if self.bit(word, index) == bit:

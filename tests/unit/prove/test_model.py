@@ -155,7 +155,8 @@ def rounded(design: Design, **values: object) -> Design:
 CHANGES: dict[str, tuple[Callable[[Design], Design], str]] = {
     "name": (lambda d: changed(d, name="other"), "it has fc, and not other"),
     "rounding": (lambda d: rounded(d, rounding=Rounding.FLOOR), "rounding is integer from"),
-    "point": (lambda d: rounded(d, frac=7), "fractional bits, and not integer from 7"),
+    "point": (lambda d: rounded(d, frac=7), "and not integer from 7 bits to fixed(6, 3)"),
+    "the type that it rounds to": (lambda d: rounded(d, fixed=U6), "to fixed(6, 3), and not"),
     "rectify": (lambda d: rounded(d, rectify=True), "not below 0"),
     "type": (
         lambda d: changed(d, outputs=(replace(d.output, fixed=U6),)),

@@ -71,7 +71,9 @@ CONTROL: dict[str, tuple[str, tuple[str, str, str], str]] = {
 def test_a_wrong_control_is_refuted(name: str, tmp_path: Path) -> None:
     design, change, says = CONTROL[name]
     made = DESIGNS[design]()
-    found = claim(prove(made, tmp_path, change), made.components[0].name, "handshake")
+    name = made.components[0].name
+    assert claim(prove(made, tmp_path / "sound"), name, "handshake").status == "proved"  # which is remembered
+    found = claim(prove(made, tmp_path / "wrong", change), name, "handshake")
     assert found.status == "refuted"
     assert says in found.detail
 

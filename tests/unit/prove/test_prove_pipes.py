@@ -15,8 +15,10 @@ from mase_hw.hardware import Component, Design, Stream, full_range
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result, batch_norm1d, cast, linear, relu
 from mase_hw.ops.result import Finish
-from mase_hw.prove.claims import Claim
+from mase_hw.prove.carried import Function, Word
+from mase_hw.prove.claims import Claim, NotProvedError
 from mase_hw.prove.netlist import elaborate
+from mase_hw.prove.reference import Reference, _ratio
 from mase_hw.prove.run import Proof, prove_design
 
 F6, U6 = Fixed(6, 3), Fixed(6, 3, signed=False)
@@ -147,6 +149,35 @@ def test_a_wrong_requantize_is_refuted(name: str, tmp_path: Path) -> None:
     assert claim(proof, "fc", "values").status == "refuted", claim(proof, "fc", "values")
     proof = prove(design_of(wide(HALF16), fixed=F16), tmp_path / "wide", MUTANTS[name])
     assert claim(proof, "fc", "values").status != "proved"
+
+
+def test_a_number_with_more_bits_than_diagrams_have_is_no_constant(tmp_path: Path) -> None:
+    """2^62 is added to a sum, and two of its low bits decide: they are not always 1."""
+    result = "assign q_o[Bits-1:0] = (Bits'(value) | {Bits{above}}) & ~{Bits{below}};"
+    wrong = f"{result[:-1]} & {{Bits{{t[0] & t[1]}}}};"
+    text = f"logic [51:0] t;\n    assign t = 52'(n_i[InWidth-2:Down]) + 52'h4000000000000;\n    {wrong}"
+    proof = prove(design_of(wide(Result(F16, Rounding.FLOOR)), fixed=F16), tmp_path, (REQUANTIZE, result, text))
+    assert claim(proof, "fc", "values").status == "refuted"
+
+
+def test_multiples_are_not_taken_modulo_64_bits() -> None:
+    exact = Word(np.array([32 * 5, 0]), 0, -160, 155)
+    other = Word(np.array([5, 1 << 59]), 0, -(5 + (1 << 59)), 0)  # 32 * 2**59 is 0 there
+    assert _ratio(exact, other) is None
+    assert _ratio(exact, Word(np.array([5, 0]), 3, -2, 8)) == (32, -96)
+
+
+def test_constants_may_have_more_than_64_bits() -> None:
+    weight, types = 32 * np.array([[20001, -17003, 30011, 25001]]), (Fixed(24, 0), Fixed(24, 0))
+    result = Result(Fixed(4, -16), Rounding.FLOOR)
+    x = full_range("data_in_0", 4, 4, Fixed(2, 0))
+    reference = Reference(linear("fc", x, weight, np.array([0]), *types, result, out_lanes=1, folded=False))
+    words = reference.words
+    exact = words.word(reference.factors[0], 0)
+    base = words.moved(words.shifted_down(exact, 5), 1 << 60)
+    bit = Function(base, words.diagrams.both(words.diagrams.bit(3), words.diagrams.bit(4)), words.diagrams)
+    with pytest.raises(NotProvedError, match="is wrong where the exact sum is"):
+        reference._check(0, exact, [bit] * 4)
 
 
 def test_a_wrong_addition_is_refuted(tmp_path: Path) -> None:
