@@ -19,6 +19,7 @@ class Sum:
     adder: int  # 0: no bits overlap, nothing is added
     text: str  # the adder's right side
     whole: str  # the node from the adder's result and what is wired through
+    unused: tuple[str, ...] = ()  # upper bits of its operands that nothing is left of in the sum
 
 
 @dataclass(frozen=True)
@@ -99,17 +100,26 @@ def _sum(name: str, add: Add, operands: tuple[str, str], encoding: Encoding, wid
     # An inverted operand stands in braces: so it is inverted in its own width, and then extended with zeros.
     inverted, upper = "~" if minus else "", f"{{~{upper_text}}}" if upper_minus else upper_text
     if width <= shift:  # what is proven of the sum leaves nothing of the upper operand
-        return Sum(name, width, 0, "", f"{inverted}{_slice(text, low, 0, width)}")
+        unused = (*_above(text, low, width), *_above(upper_text, high, 0))
+        return Sum(name, width, 0, "", f"{inverted}{_slice(text, low, 0, width)}", unused)
     if low <= shift:
         zeros = f"{shift - low}'b0, " if low < shift else ""
         kept = ("~" if upper_minus else "") + _slice(upper_text, high, 0, width - shift)
         top = f"{width - shift - high}'b0, " if width - shift > high else ""
-        return Sum(name, width, 0, "", f"{{{top}{kept}, {zeros}{inverted}{text}}}")
+        unused = _above(upper_text, high, width - shift)
+        return Sum(name, width, 0, "", f"{{{top}{kept}, {zeros}{inverted}{text}}}", unused)
     size = width - shift
     first = _slice(text, low, shift, low)
     first = f"{size}'({{~{first}}})" if minus else f"{size}'({first})"
     whole = f"{{{name}_sum, {inverted}{_slice(text, low, 0, shift)}}}" if shift else f"{name}_sum"
-    return Sum(name, width, size, f"{first} + {size}'({upper})", whole)
+    unused = () if minus else _above(text, low, width)  # what is inverted counts as read
+    unused += () if upper_minus else _above(upper_text, high, size)
+    return Sum(name, width, size, f"{first} + {size}'({upper})", whole, unused)
+
+
+def _above(text: str, width: int, start: int) -> tuple[str, ...]:
+    """The bits of a signal from `start` on, if it has any there."""
+    return (_slice(text, width, start, width),) if start < width else ()
 
 
 def _slice(text: str, width: int, start: int, end: int) -> str:
