@@ -155,11 +155,9 @@ class Judge:
     def _unseen(self, sound: Sound, task: Task, worker: Worker, bench: str | None) -> Verdict:
         """The bench saw nothing, or was not asked: the prover and what shows that it is equal, the cheapest first."""
         name, proof, why = sound.subject.name, None, ""
-        steps = (
-            ["prove", "long", "states", "streams"] if sound.prove < CHEAP else ["states", "long", "prove", "streams"]
-        )
-        if not task.component:  # a wire that is joined otherwise decides, unless a solver finds that it does not matter
-            steps = ["states", "prove", "long", "streams"]
+        steps = ["states", "prove", "long", "streams"]  # of a top, a wire that is joined otherwise decides
+        if task.component and sound.prove < CHEAP:
+            steps = ["prove", "long", "states", "streams"]
         if bench is None:  # a proof alone does not show that it is equal
             steps = ["states", "streams", "prove"]
         for step in steps:

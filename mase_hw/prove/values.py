@@ -28,42 +28,43 @@ from mase_hw.prove.symbolic import Symbolic
 from mase_hw.prove.timing import cone_of
 from mase_hw.prove.truths import AT_ONCE, MAX_VECTORS, Exhausted, groups
 from mase_hw.prove.witness import find_witness
-from mase_hw.prove.words import Words
+
+BOUNDS = 1000  # sums whose bounds are tried where values are not proved
 
 
 def prove_values(component: Component, netlist: Netlist, explored: Explored | None) -> tuple[str, Symbolic]:
     """How it was proved, and what evaluated it; raises where it was not."""
+    if explored is None and not is_chain(component) and not isinstance(component, Fifo):
+        raise NotProvedError("its handshake was not proved")
+    reference = Reference(component)
     try:
-        return _prove(component, netlist, explored)
+        return _prove(reference, netlist, explored), reference.evaluator
     except NotProvedError as error:
-        if explored is None and not is_chain(component) and not isinstance(component, Fifo):
-            raise
         # Equal bits may have two names, and another structure may do the same: it is false only if a run shows it.
-        found = find_witness(component, netlist, [] if error.suspect is None else [error.suspect])
+        suspects = [] if error.suspect is None else [error.suspect]
+        bounds = [x for one in reference.evaluator.sums[:BOUNDS] for x in reference.words.reaching(one.total)]
+        found = find_witness(component, netlist, suspects, bounds)
         text = str(error) if found is None else f"{error}; {found}"
         raise NotProvedError(text, refuted=found is not None) from error
 
 
-def _prove(component: Component, netlist: Netlist, explored: Explored | None) -> tuple[str, Symbolic]:
+def _prove(reference: Reference, netlist: Netlist, explored: Explored | None) -> str:
+    component = reference.component
     if isinstance(component, Fifo):
-        lo, hi = component.input.bounds
-        return prove_memory(component, netlist), Symbolic(Words(lo, hi))
-    if is_chain(component):
+        return prove_memory(component, netlist)
+    if explored is None:
         _check_holds(netlist)
         _check_free(netlist)
         method = "exact words through the pipeline, registers hold while enable is low"
-    elif explored is None:
-        raise NotProvedError("its handshake was not proved")
     else:
         states = len(explored.graph.nodes)
         method = f"exact words in every register and memory, in all {states:,} states of its control"
-    reference = Reference(component)
     _run(reference, netlist, explored)
     method += reference.rounded_by
     if reference.failed:
         vectors = _exhaust(reference, netlist, explored)
         method += f"; {len(reference.failed)} outputs by exhaustion, of {vectors:,} vectors at the most"
-    return method, reference.evaluator
+    return method
 
 
 def _exhaust(reference: Reference, netlist: Netlist, explored: Explored | None) -> int:

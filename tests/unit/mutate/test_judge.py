@@ -177,7 +177,7 @@ def test_of_what_the_bench_passes_the_prover_is_asked_first(
 def test_a_proof_that_takes_long_comes_after_the_solver(tmp_path: Path) -> None:
     told = Told(read=FINE, simulate=FINE, compare=DIFFERS, prove=OPEN)
     assert verdict(tmp_path, told, "any", prove=60.0).status == "killed"
-    assert told.asked == ["read", "simulate", "equal_states", "simulate", "prove", "equal_streams"]
+    assert told.asked == ["read", "simulate", "equal_states", "prove", "simulate", "equal_streams"]
 
 
 def test_a_top_that_is_joined_otherwise_is_killed_by_its_wiring(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from test_prove_pipes import DOWN, F6, HALF, claim, design_of, prove
 from test_prove_streams import DESIGNS as STREAMS
 from test_prove_streams import digits, folded
 
-from mase_hw.hardware import Component, Design, Stream
+from mase_hw.hardware import Component, Design, Stream, full_range
 from mase_hw.numerics import Fixed
 from mase_hw.ops import linear
 from mase_hw.prove.netlist import elaborate
@@ -104,3 +105,17 @@ def test_a_number_beside_its_opposite_is_read(tmp_path: Path) -> None:
 
     design = design_of(make, features=1, fixed=Fixed(3, 1))
     assert [c for c in prove(design, tmp_path).claims if c.status != "proved"] == []
+
+
+def test_a_sum_that_is_a_bit_short_is_false_at_its_bounds(tmp_path: Path) -> None:
+    """Of nine inputs less eight others; its highest bit is 1 for very few vectors, and for none that is a corner."""
+    x = full_range("data_in_0", 17, 17, Fixed(6, 0, signed=False))
+    weight, types = np.array([[1] * 9 + [-1] * 8]), (Fixed(2, 0), Fixed(2, 0))
+    layer = linear("fc", x, weight, np.array([0]), *types, None, out_lanes=1, folded=False)
+    design = design_of(lambda _: layer, features=17, fixed=x.fixed)
+    text = next(file for file in write_rtl(design, tmp_path / "sound") if file.name == "net_fc.sv").read_text()
+    (last,) = re.findall(r"logic \[10:0\] (n\d+_sum);", text)
+    narrow = f"logic [10:0] {last};", f"logic [9:0] {last};"
+    found = claim(prove(design, tmp_path / "narrow", ("net_fc.sv", *narrow)), "fc", "values")
+    assert found.status == "refuted"
+    assert str([63] * 9 + [0] * 8) in found.detail
