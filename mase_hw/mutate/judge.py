@@ -44,7 +44,7 @@ class Sound:
 
     @property
     def prove_limit(self) -> float:
-        return max(60.0, 3 * self.prove)
+        return max(120.0, 10 * self.prove)  # another machine, or one that is busy, takes longer
 
 
 @dataclass(frozen=True)

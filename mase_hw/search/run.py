@@ -129,11 +129,21 @@ class Worker:
             done, begun = count.done, 0 if count.done > done else begun + 1
             if count.waiting or count.done + count.running < total:
                 assert begun <= _IN_VAIN, f"{begun} trials were begun, and none of the {total} is finished by them"
-                self.study.optimize(self._objective, n_trials=1)
+                self._try()
             else:  # others are at the last trials: should one of them die, its trial is ours
                 begun = 0
                 time.sleep(_WAIT)
                 self._collect_dead()
+
+    def _try(self) -> None:
+        """One trial. Another worker may have finished it meanwhile: SQLite can give a waiting trial to two at once, and
+        who is given no time for long is taken for dead.
+        """
+        try:
+            self.study.optimize(self._objective, n_trials=1)
+        except ValueError as error:  # Optuna has no type of its own for this
+            if not str(error).startswith("Cannot tell a "):
+                raise
 
     def _objective(self, trial: Trial) -> float | tuple[float, ...]:
         self._mine.add(trial.number)

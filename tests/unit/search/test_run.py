@@ -174,6 +174,38 @@ def test_time_is_up(tmp_path: Path) -> None:
     assert worker.study.trials == []
 
 
+def test_a_trial_that_another_worker_has_finished_meanwhile_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = start(write(tmp_path), InMemoryStorage())
+    fake(worker, monkeypatch)
+    measure, elsewhere = type(worker.prepared).measure, list[int]()
+
+    def slow(self: object, sample: Sample) -> object:
+        if not elsewhere:
+            (trial,) = [trial for trial in worker.study.trials if trial.state == TrialState.RUNNING]
+            elsewhere.append(trial.number)
+            known = {"software_metrics": {}, "hardware_metrics": {}}
+            worker.study._storage.set_trial_user_attr(trial._trial_id, RESULT, known)
+            worker.study.tell(trial.number, [0.5] * len(worker.study.directions))
+        return measure(self, sample)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(worker.prepared), "measure", slow)
+    assert worker.run()
+    assert worker.study.trials[elsewhere[0]].values[0] == 0.5
+    assert len({json.dumps(trial.params, sort_keys=True) for trial in complete(worker.study)}) == 6
+
+
+def test_a_mistake_within_a_trial_is_not_taken_for_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(self: object, sample: Sample) -> object:
+        raise ValueError("no such number")
+
+    worker = start(write(tmp_path), InMemoryStorage())
+    monkeypatch.setattr(type(worker.prepared), "measure", wrong)
+    with pytest.raises(ValueError, match="no such number"):
+        worker.run()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["study.db", "study.journal"])
 def test_the_trial_of_a_dead_worker_is_retried(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
