@@ -103,6 +103,14 @@ def test_software_that_rounds_otherwise_is_seen(changed: dict[str, object], monk
         check_software(Diagrams(), WIDE)
 
 
+@pytest.mark.parametrize("rest", [0, 1, (1 << 13) - 1, 1 << 13, (1 << 13) + 1, (1 << 14) - 1])
+def test_software_that_is_wrong_at_one_rest_alone_is_seen(rest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """14 bits are rounded away: a tie, what is next to it, and both ends of a step."""
+    monkeypatch.setattr(Finish, "execute", lambda step, n: EXECUTE(step, n) ^ (n % (1 << 14) == rest))
+    with pytest.raises(NotProvedError, match="the software rounds"):
+        check_software(Diagrams(), WIDE)
+
+
 EXECUTE = Finish.execute
 
 
