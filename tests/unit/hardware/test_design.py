@@ -86,3 +86,13 @@ def test_it_is_refused(name: str, design: Design) -> None:
     breaks, text = BROKEN[name]
     with pytest.raises(AssertionError, match=text):
         breaks(design).verify()
+
+
+def test_a_ready_that_runs_through_two_components_is_refused() -> None:
+    """What a skid buffer between them is for."""
+    buffered = compile_model(randomized(get_model("jsc-toy")), (16,), eight_bit(), target_interval=4).design
+    index = next(k for k, each in enumerate(buffered.components) if each.kind == "skid_buffer")
+    before, _, after, *rest = buffered.components[index - 1 :]
+    joined = (*buffered.components[:index], replace(after, inputs=before.outputs), *rest)
+    with pytest.raises(AssertionError, match=f"a ready runs through both {before.name} and {after.name}"):
+        replace(buffered, components=joined).verify()
