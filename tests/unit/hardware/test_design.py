@@ -10,7 +10,7 @@ import pytest
 from support import eight_bit, randomized
 
 from mase_hw.flow import compile_model
-from mase_hw.hardware import Component, Design, Stream
+from mase_hw.hardware import Design
 from mase_hw.models import get_model
 from mase_hw.numerics import Fixed
 
@@ -32,39 +32,24 @@ def other_output(design: Design, **values: Any) -> Design:
 
 
 def rounds_otherwise(design: Design) -> Design:
-    index, component = _with_step(design)
-    step = component.step  # type: ignore[attr-defined]
+    index, step = next((k, each.step) for k, each in enumerate(design.components) if hasattr(each, "step"))
     return changed(design, index, step=replace(step, fixed=replace(step.fixed, frac=step.fixed.frac + 1)))
 
 
-def _with_step(design: Design) -> tuple[int, Component]:
-    found = ((k, each) for k, each in enumerate(design.components) if getattr(each, "step", None) is not None)
-    return next(found)
-
-
-def renamed(stream: Stream, name: str) -> tuple[Stream, ...]:
-    return (replace(stream, name=name),)
-
-
-def between(design: Design) -> Stream:
-    return design.components[0].output
+def other_input(design: Design, **values: Any) -> Design:
+    """The second component reads something else than the first writes."""
+    return changed(design, 1, inputs=(replace(design.components[1].input, **values),))
 
 
 BROKEN: dict[str, tuple[Callable[[Design], Design], str]] = {
     "two components of one name": (lambda d: changed(d, 1, name=d.components[0].name), "a name is used twice"),
     "a stream that is called clk": (lambda d: other_output(d, name="clk"), "a name is used twice"),
     "a stream that is another's valid": (
-        lambda d: other_output(d, name=f"{between(d).name}_valid"),
+        lambda d: other_output(d, name=f"{d.input.name}_valid"),
         "a name is used twice",
     ),
-    "streams that do not meet": (
-        lambda d: changed(d, 1, inputs=renamed(d.components[1].input, "elsewhere")),
-        "does not drive",
-    ),
-    "another type at the reader": (
-        lambda d: changed(d, 1, inputs=(replace(d.components[1].input, fixed=Fixed(20, 3)),)),
-        "does not drive",
-    ),
+    "streams that do not meet": (lambda d: other_input(d, name="elsewhere"), "does not drive"),
+    "another type at the reader": (lambda d: other_input(d, fixed=Fixed(20, 3)), "does not drive"),
     "a step that rounds to another type": (rounds_otherwise, "rounds to another type"),
     "lanes that do not divide": (lambda d: other_output(d, lanes=d.output.features - 1), "lanes of"),
     "too few bounds": (lambda d: other_output(d, lo=d.output.lo[1:]), "data_out_0"),
