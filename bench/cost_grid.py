@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from mase_hw.hardware import Design, full_range
-from mase_hw.hardware.component import Component
-from mase_hw.hardware.folding import stream_lanes
-from mase_hw.hardware.plumbing import Fifo, Gather, Scatter, SkidBuffer
-from mase_hw.hardware.stream import Stream
+from mase_hw.ir import Design, full_range
+from mase_hw.ir.component import Component
+from mase_hw.ir.finish import Result
+from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
+from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
 from mase_hw.ops.batch_norm1d import batch_norm1d
 from mase_hw.ops.elementwise import cast
-from mase_hw.ops.linear_folded import folded_linear
-from mase_hw.ops.linear_serial import serial
-from mase_hw.ops.linear_unrolled import unrolled
+from mase_hw.ops.linear.fold import stream_lanes
+from mase_hw.ops.linear.folded import folded_linear
+from mase_hw.ops.linear.serial import serial
+from mase_hw.ops.linear.unrolled import unrolled
 from mase_hw.ops.relu import relu
-from mase_hw.ops.result import Result
 
 Config = dict[str, Any]
 SEED = 4

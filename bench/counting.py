@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.hardware.cost import Cost
+from mase_hw.ir.cost import Cost
 from mase_hw.simulate import cache
 from mase_hw.synth import synthesize
 from mase_hw.synth.targets import script

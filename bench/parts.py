@@ -18,7 +18,7 @@ from peers import Pipelining
 
 from mase_hw.emit import Build
 from mase_hw.simulate import simulate
-from mase_hw.simulate.check import Request, make_job
+from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.stimulus import stimulus
 
 Finish = Callable[[], Part]
@@ -183,7 +183,7 @@ def _simulated(name: str, build: Build, work: Path) -> Line:
     design = build.design
     interval = design.schedule.interval
     vectors = max(8, min(64, 4096 // int(interval)))
-    request = Request(vectors=vectors, patterns=("none",))
+    request = SimRequest(vectors=vectors, patterns=("none",))
     job = make_job(design, tuple(build.rtl), stimulus(design, vectors, 0), request, None)
     outcome = simulate(job, work / name.replace(" ", "_"))
     values: dict[str, float | str | None] = {"cycles": design.schedule.latency, "interval": float(interval)}

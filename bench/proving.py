@@ -10,8 +10,8 @@ from measure import Group, seconds
 from nets import Net
 
 from mase_hw.emit import Build, read_build
-from mase_hw.prove.netlist import elaborate
-from mase_hw.prove.run import prove_design
+from mase_hw.prove.netlist.netlist import elaborate
+from mase_hw.prove.prove import prove_design
 
 LIMIT = 10.0  # an unrolled design's proof, as a ratio to its elaboration
 

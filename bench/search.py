@@ -55,8 +55,8 @@ def search(model: str, dataset: str, split: str, runners: str, folder: Path) -> 
     from mase_hw.graph import MaseGraph, deepcopy_mase_graph
     from mase_hw.search.candidate import Clock
     from mase_hw.search.prepare import prepare
-    from mase_hw.search.run import RESULT, Worker, open_study
     from mase_hw.search.storage import open_storage
+    from mase_hw.search.trials import RESULT, Worker, open_study
 
     torch.set_num_threads(1)
     Clock.now = time.process_time

@@ -14,7 +14,7 @@ from mase_hw.config import load_config
 from mase_hw.emit import Build, write_build
 from mase_hw.models import input_shape
 from mase_hw.simulate import PATTERNS, Outcome, Pattern, simulate
-from mase_hw.simulate.check import Request, make_job
+from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.stimulus import stimulus
 
 
@@ -72,7 +72,7 @@ def _compile(model: Model, folder: Path, seed: int = 0) -> tuple[flow.Compiled, 
 
 
 def _simulate(build: Build, vectors: int, patterns: tuple[Pattern, ...], work: Path, cache: Path) -> Outcome:
-    request = Request(vectors=vectors, patterns=patterns)
+    request = SimRequest(vectors=vectors, patterns=patterns)
     job = make_job(build.design, tuple(build.rtl), stimulus(build.design, vectors, 0), request, None)
     outcome = simulate(job, work, cache)
     if not outcome.passed:

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from mase_hw.emit import Build, read_build
 from mase_hw.simulate import simulate
-from mase_hw.simulate.check import Request, make_job
+from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.native import settings
 from mase_hw.simulate.native_build import build_library
 from mase_hw.simulate.native_library import Library
@@ -145,7 +145,7 @@ def cocotb(build: Build, folder: Path) -> float:
 
     def run(count: int) -> int:
         vectors = stimulus(design, count, 0)
-        job = make_job(design, tuple(build.rtl), vectors, Request(patterns=("none",)), None)
+        job = make_job(design, tuple(build.rtl), vectors, SimRequest(patterns=("none",)), None)
         outcome = simulate(job, folder / "work", folder / "cache")
         if not outcome.passed:
             raise RuntimeError("\n".join(outcome.failures))

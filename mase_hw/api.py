@@ -20,11 +20,11 @@ from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build, read_build
 from mase_hw.flow import Prepared, prepare, write
 from mase_hw.graph import MaseGraph
-from mase_hw.hardware import Design, Stream
-from mase_hw.hardware.cost import Cost
+from mase_hw.ir import Design, Stream
+from mase_hw.ir.cost import Cost
 from mase_hw.models.load import make_model
 from mase_hw.numerics import Fixed
-from mase_hw.prove.run import Proof
+from mase_hw.prove.prove import Proof
 from mase_hw.simulate.check import Engine
 from mase_hw.vectors import Values, Vectors
 
@@ -163,7 +163,7 @@ class CompiledDesign:
     def prove(self, progress: Progress = lambda text: None) -> ShownProof:
         """As `mase-hw prove`: claims for every input, and certificate.json in the build folder."""
         from mase_hw.prove.certificate import write_certificate
-        from mase_hw.prove.run import prove
+        from mase_hw.prove.prove import prove
 
         build = self._written()
         proof = prove(build, progress)

@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from mase_hw.graph import MaseGraph
-from mase_hw.hardware.layers import MATRIX_OPS, Chain
+from mase_hw.lowering.layers import MATRIX_OPS, Chain
 
 _SAMPLES = 256
 _VALUES = 1 << 17  # of the widest layer, so that wide networks do not make large builds

@@ -18,11 +18,11 @@ from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.emit import Build, Reals, Samples, write_build
 from mase_hw.float_layers import float_layers
 from mase_hw.graph import MaseGraph
-from mase_hw.hardware import Design
-from mase_hw.hardware.layers import Chain
-from mase_hw.hardware.lower import lower
-from mase_hw.hardware.parts import wanted_types
+from mase_hw.ir import Design
 from mase_hw.loading import load_data, load_weights
+from mase_hw.lowering.layers import Chain
+from mase_hw.lowering.lower import lower
+from mase_hw.lowering.parts import wanted_types
 from mase_hw.models import input_shape
 from mase_hw.numerics import to_integers
 from mase_hw.numerics.rounding import Integers
@@ -71,13 +71,13 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
     `as_it_is`: the module has its weights already.
     """
     assert module is not None or not as_it_is
-    with Collector() as found:
+    with Collector() as problems:
         loaded: tuple[nn.Module, tuple[str, ...]] | None
         if module is not None and as_it_is:
             loaded = module, config.notes
         else:
-            loaded = found.attempt(lambda: load_weights(config, module))
-        dataset = found.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
+            loaded = problems.attempt(lambda: load_weights(config, module))
+        dataset = problems.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
     assert loaded is not None
     model, notes = loaded
     compiled = compile_model(

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from mase_hw.hardware import Component, Design, Stream
+from mase_hw.ir import Component, Design, Stream
 from mase_hw.numerics import Fixed
 
 if TYPE_CHECKING:
     from mase_hw.graph import MaseGraph
-    from mase_hw.prove.run import Proof
+    from mase_hw.prove.prove import Proof
 
 WIDE, HIGH, GAP, LINE = 132, 46, 96, 92  # of a block; between blocks; from row to row
 ROW = 4  # blocks in a row

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.hardware import Design
-from mase_hw.hardware.layers import Chain
-from mase_hw.hardware.parts import wanted_types
+from mase_hw.ir import Design
+from mase_hw.lowering.layers import Chain
+from mase_hw.lowering.parts import wanted_types
 from mase_hw.numerics import Fixed, Rounding, to_integers
 from mase_hw.numerics.rounding import Integers
 

@@ -15,10 +15,10 @@ from torch import nn
 
 from mase_hw.emit import render
 from mase_hw.flow import Compiled, quantize_input, run_quantized
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.simulate import PATTERNS, Outcome, lint, simulate
-from mase_hw.simulate.check import Request, make_job
+from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.stimulus import Stimulus, stimulus
 
 
@@ -76,7 +76,7 @@ def run_rtl(
 ) -> Outcome:
     """The design's bench in all stall patterns."""
     vectors = vectors or stimulus(design, count, seed)
-    job = make_job(design, tuple(files), vectors, Request(seed=seed, patterns=PATTERNS), None)
+    job = make_job(design, tuple(files), vectors, SimRequest(seed=seed, patterns=PATTERNS), None)
     return simulate(job, work)
 
 

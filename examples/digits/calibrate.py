@@ -21,19 +21,19 @@ from mase_hw.config.write import toml_text
 from mase_hw.flow import with_metadata
 from mase_hw.graph import MaseGraph
 from mase_hw.passes import calibrate_transform_pass, profile_statistics_analysis_pass
-from mase_hw.training.task import Task, load_task
+from mase_hw.training.task import TrainingTask, load_task
 
 LAYERS = ["linear", "batch_norm1d", "relu"]
 SAMPLES = 512
 BATCH = 64
 
 
-def batches(task: Task) -> Iterator[torch.Tensor]:
+def batches(task: TrainingTask) -> Iterator[torch.Tensor]:
     """Training samples: the test split is for the end alone."""
     return iter(torch.split(torch.from_numpy(task.data.x_train), BATCH))
 
 
-def profile(graph: MaseGraph, task: Task) -> None:
+def profile(graph: MaseGraph, task: TrainingTask) -> None:
     """Prints the range of every weight and of everything that a layer reads."""
     everything = {"range_min_max": {"device": "cpu", "dims": "all"}}
     arguments = {
@@ -53,7 +53,7 @@ def profile(graph: MaseGraph, task: Task) -> None:
                 print(f"  {node.name:<6} {name:<10} {span['min']:9.4f} to {span['max']:9.4f}")
 
 
-def calibrate(graph: MaseGraph, task: Task, width: int) -> dict[str, Any]:
+def calibrate(graph: MaseGraph, task: TrainingTask, width: int) -> dict[str, Any]:
     """[passes.quantize] by node name, with the fractional widths that fit best."""
     widths = {"name": "integer", "data_in_width": width, "weight_width": width, "bias_width": width}
     arguments = {

@@ -23,8 +23,8 @@ def load_checkpoint(
     `load_type`: "pt" (state dict), "pl" (Lightning), "safetensors", or "auto", which looks into the file.
     """
     state, notes = read_state(path, load_type, where)
-    with Collector() as found:
-        checked = _checked(module.state_dict(), state, f"checkpoint {Place(path)}", where, found)
+    with Collector() as problems:
+        checked = _checked(module.state_dict(), state, f"checkpoint {Place(path)}", where, problems)
     module.load_state_dict(checked, strict=False)
     return notes
 
@@ -34,7 +34,7 @@ def _checked(
     state: Mapping[str, Tensor],
     subject: str,
     where: Place | None,
-    found: Collector,
+    problems: Collector,
 ) -> dict[str, Tensor]:
     """The tensors as the model wants them; everything that does not fit is added to `found`."""
     missing = [key for key in wanted if key not in state and not key.endswith(_COUNTER)]
@@ -43,20 +43,20 @@ def _checked(
     if prefix:
         text = f"{subject}: all its keys start with {prefix}, those of the model do not"
         strip = f'{{key.removeprefix("{prefix}"): value for key, value in state.items()}}'
-        found.add(text, where, f"it holds a model that holds this one; save it without the prefix:\n{strip}")
+        problems.add(text, where, f"it holds a model that holds this one; save it without the prefix:\n{strip}")
         return {}
     for key in missing:
         hint = nearest(key, extra, "it has, unused") if extra else nearest("", state, "it has")
-        found.add(f"{subject}: {key} {tuple(wanted[key].shape)} is missing", where, hint)
+        problems.add(f"{subject}: {key} {tuple(wanted[key].shape)} is missing", where, hint)
     for key in extra:
         hint = nearest(key, missing, "still missing") if missing else "is it the checkpoint of another model?"
-        found.add(f"{subject}: the model has no {key} {tuple(state[key].shape)}", where, hint)
+        problems.add(f"{subject}: the model has no {key} {tuple(state[key].shape)}", where, hint)
     checked: dict[str, Tensor] = {}
     for key, target in wanted.items():
         if key in state:
             reason, checked[key] = _fitted(key, state[key], target)
             if reason:
-                found.add(f"{subject}: {key} {reason[0]}", where, reason[1])
+                problems.add(f"{subject}: {key} {reason[0]}", where, reason[1])
     return checked
 
 

@@ -11,7 +11,7 @@ import click
 from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import read_build
-from mase_hw.export.targets import CLOCK, MARKER, PARTS, TARGETS, Request, Target, export
+from mase_hw.export.targets import CLOCK, MARKER, PARTS, TARGETS, ExportRequest, Target, export
 
 _DEFAULTS = "; ".join(f"{target}: {part}" for target, part in PARTS.items())
 
@@ -46,7 +46,7 @@ def command(build: Path, to: str, part: str | None, family: str | None, clock: f
     """
     if build.suffix == ".toml":
         build = Path("build") / load_config(build).project
-    path = export(read_build(build), Request(cast(Target, to), part, family, clock), out)
+    path = export(read_build(build), ExportRequest(cast(Target, to), part, family, clock), out)
     console = output()
     marker = json.loads((path / MARKER).read_text(encoding="utf-8"))
     about = {key: marker[key] for key in ("to", "top", "files")}

@@ -60,12 +60,12 @@ def command(build: Path, count: int, seed: int, engine: str, everywhere: bool, k
     if build.suffix == ".toml":
         build = Path("build") / load_config(build).project
     loaded = read_build(build)
+    from mase_hw.mutate.campaign import Judged, MutationRequest, Run
     from mase_hw.mutate.report import Score, document
-    from mase_hw.mutate.run import Judged, Request, Run
     from mase_hw.mutate.subject import untouched
 
     kinds = ("source", "netlist") if kind == "all" else (kind,)
-    chosen = Request(count, seed, engine, kinds, everywhere=everywhere)  # type: ignore[arg-type]
+    chosen = MutationRequest(count, seed, engine, kinds, everywhere=everywhere)  # type: ignore[arg-type]
     request = chosen if jobs is None else replace(chosen, jobs=jobs)
     judged: list[Judged] = []
     stopped = False

@@ -164,24 +164,26 @@ def _shape(data: str, features: int | None, classes: int | None) -> tuple[tuple[
 
 def _check(path: Path, files: dict[Path, str], answers: Answers, own: bool) -> None:
     """Everything that would keep `mase-hw emit` from taking what is written, before anything is."""
-    with Collector() as found:
-        found.attempt(lambda: _nothing_there(*files))
+    with Collector() as problems:
+        problems.attempt(lambda: _nothing_there(*files))
         for what, name in (("model", "" if own else answers.model), ("dataset", answers.data)):
             if is_user_code(name) or is_onnx(name):
                 file = Path(name.rpartition(":")[0] or name)
                 if not file.is_file():
-                    found.add(f"{what} = {name}: no such file {file}", hint=f"paths here are relative to {Path.cwd()}")
+                    problems.add(
+                        f"{what} = {name}: no such file {file}", hint=f"paths here are relative to {Path.cwd()}"
+                    )
             elif name and name not in (known := _known(what)):
-                found.add(f'{what} = "{name}" is unknown', hint=nearest(name, known, f"known {what}s"))
+                problems.add(f'{what} = "{name}" is unknown', hint=nearest(name, known, f"known {what}s"))
     if not is_onnx(answers.model):
         config_of(tomllib.loads(files[path]))
 
 
 def _nothing_there(*files: Path) -> None:
-    with Collector() as found:
+    with Collector() as problems:
         for file in files:
             if file.exists():
-                found.add(f"{file} exists", hint="give another PATH, or delete it: nothing is overwritten")
+                problems.add(f"{file} exists", hint="give another PATH, or delete it: nothing is overwritten")
 
 
 def _known(what: str) -> tuple[str, ...]:

@@ -10,12 +10,13 @@ import numpy as np
 
 from mase_hw.emit import render
 from mase_hw.emit.render import module_name
-from mase_hw.hardware import Component, Design
-from mase_hw.hardware.plumbing import Fifo, Gather, Scatter, SkidBuffer
-from mase_hw.hardware.stream import Stream, full_range
+from mase_hw.ir import Component, Design
+from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
+from mase_hw.ir.stream import Stream, full_range
 from mase_hw.numerics import Fixed, Rounding
-from mase_hw.ops import Result, batch_norm1d, cast, linear, relu, serial
+from mase_hw.ops import Result, batch_norm1d, cast, relu, serial
 from mase_hw.ops.affine import align
+from mase_hw.ops.linear.make import linear
 
 IN, WEIGHT, OUT = Fixed(8, 4), Fixed(4, 2), Fixed(6, 2)
 RESULT = Result(OUT, Rounding.HALF_EVEN)

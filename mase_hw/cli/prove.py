@@ -16,7 +16,7 @@ from rich.text import Text
 from mase_hw.cli.console import json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import Build, read_build
-from mase_hw.prove.claims import Claim
+from mase_hw.prove.claims.claim import Claim
 
 MARKS = {"proved": ("proved", "green"), "refuted": ("FALSE", "red"), "open": ("not proved", "yellow")}
 
@@ -57,7 +57,7 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
         build = Path("build") / load_config(build).project
     loaded = read_build(build)
     from mase_hw.prove.certificate import write_certificate
-    from mase_hw.prove.run import Proof, prove
+    from mase_hw.prove.prove import Proof, prove
     from mase_hw.report.words import proved_within
     from mase_hw.simulate.whole import check_whole
 
@@ -94,7 +94,7 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
 def _model(build: Build, path: Path, say: Callable[[str], None]) -> Claim:
     """The claim that the build's integers are those of a TOML and the checkpoint that it names."""
     from mase_hw.prove.certificate import check_sources
-    from mase_hw.prove.model import claim_model
+    from mase_hw.prove.claims.model import claim_model
 
     config = load_config(path)
     check_sources(build, config.sources)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
     from mase_hw.search.prepare import Prepared
-    from mase_hw.search.run import Count, Worker
+    from mase_hw.search.trials import Count, Worker
 
 _ROWS = 20
 
@@ -76,8 +76,8 @@ def command(
     console = output()
     with console.status("preparing"):
         from mase_hw.search.prepare import prepare  # loads torch
-        from mase_hw.search.run import Worker, open_study
         from mase_hw.search.storage import open_storage
+        from mase_hw.search.trials import Worker, open_study
 
         prepared = prepare(chosen.config, n_trials)
         out = chosen.config.output / "search"

@@ -14,7 +14,7 @@ from mase_hw.cli.console import Output, json_option, output
 from mase_hw.config import load_config
 from mase_hw.emit import Build, read_build
 from mase_hw.simulate.bench import PATTERNS
-from mase_hw.simulate.check import Checked, Engine, Request, accuracy, check
+from mase_hw.simulate.check import Checked, Engine, SimRequest, accuracy, check
 
 
 @click.command("sim", short_help="Simulate a build and compare every stream with the software.")
@@ -55,7 +55,7 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
         build = Path("build") / load_config(build).project
     loaded = read_build(build)
     patterns = PATTERNS if stall == "all" else tuple(p for p in PATTERNS if p == stall)
-    request = Request(vectors, seed, patterns, only, waves, engine)
+    request = SimRequest(vectors, seed, patterns, only, waves, engine)
     console = output()
     benches: list[Checked] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -88,7 +88,7 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
     console.final(f"passed: every integer of {what} equals the software reference")
 
 
-def _document(build: Build, request: Request, benches: list[Checked]) -> dict[str, Any]:
+def _document(build: Build, request: SimRequest, benches: list[Checked]) -> dict[str, Any]:
     """All that was compared, for programs."""
     return {
         "build": str(build.path),

@@ -29,7 +29,7 @@ def command(model_name: str | None, dataset_name: str | None, config_path: Path 
     chosen = load_options(model_name, dataset_name, config_path, given)
     console = output()
     with console.status("loading") as status:
-        from mase_hw.training.run import score_task  # loads torch
+        from mase_hw.training.session import score_task  # loads torch
         from mase_hw.training.task import load_task
 
         task = load_task(chosen.config)

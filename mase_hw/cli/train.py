@@ -39,7 +39,7 @@ def command(
     chosen = load_options(model_name, dataset_name, config_path, given)
     console = output()
     with console.status("loading"):
-        from mase_hw.training.run import run_training, training_task  # loads torch
+        from mase_hw.training.session import run_training, training_task  # loads torch
 
         task = training_task(chosen.config)
     console.notes(task.notes)

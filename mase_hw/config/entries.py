@@ -53,7 +53,7 @@ class PerNode(Generic[Spec]):
         return f"{self.subject}.{self.key_for(name, op)}"
 
     def check_keys(
-        self, names: Collection[str], types: Collection[str], found: Collector, offered: Collection[str] = ()
+        self, names: Collection[str], types: Collection[str], problems: Collector, offered: Collection[str] = ()
     ) -> None:
         """Adds a problem for each entry that can rule nothing: `names` are the graph's nodes, `types` all operators.
 
@@ -69,18 +69,18 @@ class PerNode(Generic[Spec]):
                 text, hint = f"no node's name matches {key}", f"nodes: {', '.join(sorted(names))}"
             else:
                 continue
-            found.add(f"{self.subject}: {text}", where, hint)
+            problems.add(f"{self.subject}: {text}", where, hint)
 
 
 def parse_entries(
     mapping: Mapping[str, Any],
-    found: Collector,
+    problems: Collector,
     places: Places | None,
     subject: str,
     parse: Callable[[Table], Spec],
 ) -> tuple[By, Spec | None, Mapping[str, Spec]]:
     """`by`, the default (None when missing) and the entries, each read by `parse` from its `config` table."""
-    table = Table(mapping, tuple(subject.split(".")), found, places)
+    table = Table(mapping, tuple(subject.split(".")), problems, places)
     by = cast(By, table.choice("by", "type", BY))
     entries: dict[str, Spec] = {}
     for key in mapping:
@@ -93,7 +93,7 @@ def parse_entries(
             text = f"{key} = {shown(mapping[key])} is not a table"
             table.problem(text, key, hint=f"every key but by is an entry, such as [{example}]")
             continue
-        entry = Table(mapping[key], (*table.path, key), found, places)
+        entry = Table(mapping[key], (*table.path, key), problems, places)
         config = entry.table("config")
         if config is None:
             if "config" not in entry.values:

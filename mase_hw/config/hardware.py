@@ -75,12 +75,12 @@ class HardwareTarget:
 
 def parse_hardware(
     mapping: Mapping[str, Any],
-    found: Collector,
+    problems: Collector,
     places: Places | None = None,
     subject: str = "passes.hardware",
 ) -> HardwareConfig:
     """Reads the same shape as [passes.quantize]; without `default`, the tool decides."""
-    by, default, entries = parse_entries(mapping, found, places, subject, _spec)
+    by, default, entries = parse_entries(mapping, problems, places, subject, _spec)
     return HardwareConfig(by, default or HardwareSpec(), entries, subject, places)
 
 
@@ -116,13 +116,13 @@ def _check_together(config: Table, spec: HardwareSpec) -> None:
 
 def parse_target(
     mapping: Mapping[str, Any],
-    found: Collector,
+    problems: Collector,
     places: Places | None = None,
     project: str = "design",
     subject: str = "hardware",
 ) -> HardwareTarget:
     """`top` is made from the project's name when it is not given."""
-    table = Table(mapping, tuple(subject.split(".")), found, places)
+    table = Table(mapping, tuple(subject.split(".")), problems, places)
     table.only([key for key in HardwareTarget.__dataclass_fields__ if key != "places"])
     fallback = identifier_from(project)
     top = table.string("top", fallback) or fallback

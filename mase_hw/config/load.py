@@ -83,25 +83,25 @@ def load_config(path: Path | None, options: Mapping[str, Option] | None = None) 
         values, places = read_toml(path)
     stem = command_line_project(given) if path is None else path.stem
     values, places = override(values, places, given, absolute=path is not None)
-    with Collector() as found:
-        return _config(path or COMMAND_LINE, stem, values, places, found)
+    with Collector() as problems:
+        return _config(path or COMMAND_LINE, stem, values, places, problems)
 
 
 def config_of(values: Mapping[str, Any], options: Mapping[str, Option] | None = None, project: str = "") -> Config:
     """The same from values in memory, in the shape of a TOML; paths are relative to the current folder."""
     given, places = override(values, Places(IN_MEMORY, ""), options or {}, absolute=False)
-    with Collector() as found:
-        return _config(IN_MEMORY, project, given, places, found)
+    with Collector() as problems:
+        return _config(IN_MEMORY, project, given, places, problems)
 
 
-def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, found: Collector) -> Config:
-    values, notes = _with_file_types(values, path.parent, places, found)
-    top = Table(values, (), found, places)
+def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, problems: Collector) -> Config:
+    values, notes = _with_file_types(values, path.parent, places, problems)
+    top = Table(values, (), problems, places)
     top.only((*_OWN_KEYS, *training.KEYS, *_TABLES))
-    passes = top.table("passes") or Table({}, ("passes",), found, places)
+    passes = top.table("passes") or Table({}, ("passes",), problems, places)
     passes.only(PASSES)
     if "model" not in values:
-        found.add("model is missing", Place(path), 'add model = "a registered name", "file.py:Class" or "file.onnx"')
+        problems.add("model is missing", Place(path), 'add model = "a registered name", "file.py:Class" or "file.onnx"')
     load_name = top.string("load_name", None)
     project = _project(top, stem)
     config: dict[str, Any] = {
@@ -112,10 +112,10 @@ def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, fo
         "seed": top.integer("seed", 0, 0, 2**32 - 1),
         "load_type": cast(LoadType, top.choice("load_type", "auto", LOAD_TYPES)),
         "training": parse_training(top),
-        "quantize": parse_quantize(_under(passes, "quantize"), found, places),
+        "quantize": parse_quantize(_under(passes, "quantize"), problems, places),
         "fuse_batch_norm": _fuse(passes),
-        "hardware": parse_hardware(_under(passes, "hardware"), found, places),
-        "target": parse_target(_under(top, "hardware"), found, places, project),
+        "hardware": parse_hardware(_under(passes, "hardware"), problems, places),
+        "target": parse_target(_under(top, "hardware"), problems, places, project),
     }
     project_dir = top.string("project_dir", None)
     search = _under(top, "search")
@@ -133,19 +133,19 @@ def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, fo
 
 
 def _with_file_types(
-    values: Mapping[str, Any], base: Path, places: Places, found: Collector
+    values: Mapping[str, Any], base: Path, places: Places, problems: Collector
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """An ONNX file may say the types of its layers itself: they come into [passes.quantize], with notes."""
     if not is_onnx(values.get("model")):
         return values, ()
     from mase_hw.frontends.onnx_file import with_file_types  # needs the configuration's own parts
 
-    told = len(found.problems)
-    values, notes = with_file_types(values, base, places, found)
-    if is_onnx(places.path) and "passes" not in values and len(found.problems) == told:
+    told = len(problems.problems)
+    values, notes = with_file_types(values, base, places, problems)
+    if is_onnx(places.path) and "passes" not in values and len(problems.problems) == told:
         text = "has no Quant nodes, so nothing says the types of its layers"
         hint = f'write a TOML with model = "{places.path.name}" and [passes.quantize], and give that'
-        found.add(text, Place(places.path), hint)
+        problems.add(text, Place(places.path), hint)
     return values, notes
 
 

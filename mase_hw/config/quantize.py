@@ -38,7 +38,7 @@ class QuantizeConfig(PerNode[QuantSpec]):
 
 def parse_quantize(
     mapping: Mapping[str, Any],
-    found: Collector,
+    problems: Collector,
     places: Places | None = None,
     subject: str = "passes.quantize",
     *,
@@ -48,7 +48,7 @@ def parse_quantize(
 
     `partial`: an entry may leave out the type of data_in, because the model's file says it.
     """
-    by, default, entries = parse_entries(mapping, found, places, subject, lambda table: _spec(table, partial))
+    by, default, entries = parse_entries(mapping, problems, places, subject, lambda table: _spec(table, partial))
     return QuantizeConfig(by, default or QuantSpec(), entries, subject, places)
 
 

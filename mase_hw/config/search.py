@@ -104,9 +104,9 @@ class SearchConfig:
 MISSING = "[search] is missing: it says what to choose from and how to measure it"
 
 
-def parse_search(mapping: Mapping[str, Any], found: Collector, places: Places | None = None) -> SearchConfig:
+def parse_search(mapping: Mapping[str, Any], problems: Collector, places: Places | None = None) -> SearchConfig:
     """Reads [search]; what is wrong is added to `found`, and the values returned then are of no use."""
-    top = Table(mapping, ("search",), found, places)
+    top = Table(mapping, ("search",), problems, places)
     if not mapping:
         hint = "give a TOML that has [search.search_space] and [search.strategy]: mase-hw search --config FILE"
         raise ProblemsError(Problem(MISSING, places.of("search") if places else None, hint))

@@ -37,10 +37,10 @@ def nearest(word: str, known: Iterable[str], what: str = "known") -> str:
 class Table:
     """A mapping with its key path. A getter returns the default where the key is missing or wrong."""
 
-    def __init__(self, values: Mapping[str, Any], path: Keys, found: Collector, places: Places | None) -> None:
+    def __init__(self, values: Mapping[str, Any], path: Keys, problems: Collector, places: Places | None) -> None:
         self.values = values
         self.path = path
-        self.found = found
+        self.found = problems
         self.places = places
 
     @property

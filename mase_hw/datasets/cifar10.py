@@ -12,7 +12,7 @@ from mase_hw.datasets.download import DownloadError, download
 from mase_hw.datasets.files import FileReader, cache_folder, find, missing
 from mase_hw.datasets.images import Bytes, check_labels, image_dataset
 from mase_hw.datasets.pickles import read_pickle
-from mase_hw.datasets.registry import Dataset, Labels, Request, register
+from mase_hw.datasets.registry import DataRequest, Dataset, Labels, register
 from mase_hw.diagnostics import Collector
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
@@ -27,20 +27,20 @@ _FIRST = (f"{BATCHES[0]}.bin", BATCHES[0])  # this file shows where the others a
 
 
 @register("cifar10")
-def cifar10(request: Request) -> Dataset:
+def cifar10(request: DataRequest) -> Dataset:
     """Samples of shape (3, 32, 32); of the training images of each class a tenth validates."""
     nested = (f"{request.name}/{folder}" for folder in _FOLDERS)
     path = find(request, (*_FIRST, *_ARCHIVES), inside=(*_FOLDERS, *nested)) or _downloaded(request)
     if path.name in _ARCHIVES:
         path = _first_batch(path)
-    with Collector() as found:
-        batches = [found.attempt(partial(_batch, path.with_name(name))) for name in _names(path)]
+    with Collector() as problems:
+        batches = [problems.attempt(partial(_batch, path.with_name(name))) for name in _names(path)]
     whole = [batch for batch in batches if batch is not None]
     x, y = (np.concatenate(part) for part in zip(*whole[:-1], strict=True))
     return image_dataset(request, (x, y), whole[-1])
 
 
-def _downloaded(request: Request) -> Path:
+def _downloaded(request: DataRequest) -> Path:
     try:
         return download(URL, cache_folder() / _ARCHIVES[0], MD5)
     except DownloadError as error:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mase_hw.datasets.registry import Dataset, Request, register
+from mase_hw.datasets.registry import DataRequest, Dataset, register
 from mase_hw.datasets.split import stratified
 
 _LARGEST_PIXEL = 16
 
 
 @register("digits")
-def digits(request: Request) -> Dataset:
+def digits(request: DataRequest) -> Dataset:
     """Pixels in [0, 1]; of each digit 70 % to train, 10 % to validate, 20 % to test, in the order of the source."""
     from sklearn.datasets import load_digits  # slow to import, so only when asked for
 

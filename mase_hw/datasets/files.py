@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from mase_hw.datasets.registry import Request
+from mase_hw.datasets.registry import DataRequest
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 
 DATA = "MASE_HW_DATA"
@@ -25,7 +25,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mase-hw" / "datasets"
 
 
-def search_folders(request: Request) -> list[Path]:
+def search_folders(request: DataRequest) -> list[Path]:
     """The folders in the order they are searched."""
     folders = [request.base / "data", cache_folder()]
     if given := os.environ.get(DATA):
@@ -37,7 +37,7 @@ def search_folders(request: Request) -> list[Path]:
     return folders
 
 
-def find(request: Request, names: Iterable[str], inside: Iterable[str] = ()) -> Path | None:
+def find(request: DataRequest, names: Iterable[str], inside: Iterable[str] = ()) -> Path | None:
     """The first of `names` (in order of preference) in the first folder that has one; `inside` names sub-folders."""
     wanted = list(names)
     for folder in search_folders(request):
@@ -48,7 +48,7 @@ def find(request: Request, names: Iterable[str], inside: Iterable[str] = ()) -> 
     return None
 
 
-def missing(request: Request, files: str, tried: str) -> ProblemsError:
+def missing(request: DataRequest, files: str, tried: str) -> ProblemsError:
     """Nothing was found and `tried` says why it could not be fetched either."""
     places = "\n".join(f"  {folder}" for folder in search_folders(request))
     hint = f"put {files}\nin one of\n{places}\nor in a folder {request.name} there; {DATA} names another folder"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mase_hw.datasets.files import FileReader
-from mase_hw.datasets.registry import Dataset, Labels, Request, Samples, Statistics
+from mase_hw.datasets.registry import DataRequest, Dataset, Labels, Samples, Statistics
 from mase_hw.datasets.split import rounded, stratified
 
 Bytes = npt.NDArray[np.uint8]
@@ -17,7 +17,9 @@ CLASSES = 10
 _VALUES = np.arange(256) / 255  # what a byte stands for
 
 
-def image_dataset(request: Request, train: tuple[Bytes, Bytes | Labels], test: tuple[Bytes, Bytes | Labels]) -> Dataset:
+def image_dataset(
+    request: DataRequest, train: tuple[Bytes, Bytes | Labels], test: tuple[Bytes, Bytes | Labels]
+) -> Dataset:
     """From the publisher's training and test images (count, channels, rows, columns); a tenth validates."""
     x, y = train[0], train[1].astype(np.int64)
     to_train, to_val, _ = stratified(y, val=10, test=0)

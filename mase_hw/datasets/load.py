@@ -11,7 +11,7 @@ import numpy as np
 
 from mase_hw.config.table import nearest
 from mase_hw.config.user_code import is_user_code, load_object, user_code
-from mase_hw.datasets.registry import Dataset, Request, Statistics, dataset_names, registered
+from mase_hw.datasets.registry import DataRequest, Dataset, Statistics, dataset_names, registered
 from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
 
 PARTS = ("x_train", "y_train", "x_val", "y_val", "x_test", "y_test")
@@ -44,7 +44,7 @@ def load_dataset(
         close = nearest(name, names, "data sets here")
         hint = f'{close}\nyour own: dataset = "file.py:function"\na build needs no data set: delete the line'
         raise ProblemsError(Problem(f'dataset = "{name}" is not available', where, hint))
-    return maker(Request(name, base, seed, where, shape, classes))
+    return maker(DataRequest(name, base, seed, where, shape, classes))
 
 
 def _user_dataset(name: str, base: Path, seed: int, where: Place | None) -> Dataset:
@@ -61,8 +61,8 @@ def _user_dataset(name: str, base: Path, seed: int, where: Place | None) -> Data
         if isinstance(made, Dataset):
             statistics = made.statistics
             made = {part: getattr(made, part) for part in PARTS}
-    with Collector() as found:
-        arrays = _arrays(_parts(made, subject, place), subject, place, found)
+    with Collector() as problems:
+        arrays = _arrays(_parts(made, subject, place), subject, place, problems)
     for split in ("train", "val"):
         arrays.setdefault(f"x_{split}", np.zeros((0, *arrays["x_test"].shape[1:]), np.float32))
         arrays.setdefault(f"y_{split}", np.zeros(0, np.int64))
@@ -84,29 +84,29 @@ def _parts(made: Any, subject: str, place: Place) -> Mapping[str, Any]:
     raise ProblemsError(Problem(f"{subject}: returned {what}", place, hint))
 
 
-def _arrays(parts: Mapping[str, Any], subject: str, place: Place, found: Collector) -> dict[str, np.ndarray]:
+def _arrays(parts: Mapping[str, Any], subject: str, place: Place, problems: Collector) -> dict[str, np.ndarray]:
     """The arrays in their types; everything that is wrong with them is added to `found`."""
     arrays: dict[str, np.ndarray] = {}
     for part in PARTS:
         if part in parts:
             array = _samples(parts[part]) if part.startswith("x") else _labels(parts[part])
             if isinstance(array, str):
-                found.add(f"{subject}: {part} {array}", place, _HINTS[part[0]])
+                problems.add(f"{subject}: {part} {array}", place, _HINTS[part[0]])
             else:
                 arrays[part] = array
     shape = arrays["x_test"].shape[1:] if "x_test" in arrays else None
     for split in ("train", "val", "test"):
         x, y = arrays.get(f"x_{split}"), arrays.get(f"y_{split}")
         if (f"x_{split}" in parts) != (f"y_{split}" in parts):
-            found.add(f"{subject}: x_{split} and y_{split} come together", place, "return both or neither")
+            problems.add(f"{subject}: x_{split} and y_{split} come together", place, "return both or neither")
         if x is not None and y is not None and len(x) != len(y):
             text = f"{subject}: x_{split} has {len(x)} samples, y_{split} has {len(y)}"
-            found.add(text, place, "return one label for each sample")
+            problems.add(text, place, "return one label for each sample")
         if x is not None and shape is not None and x.shape[1:] != shape:
             text = f"{subject}: samples of x_{split} have shape {x.shape[1:]}, of x_test {shape}"
-            found.add(text, place, "all splits hold samples of one shape")
+            problems.add(text, place, "all splits hold samples of one shape")
     if shape is not None and not len(arrays["x_test"]):
-        found.add(f"{subject}: x_test has no samples", place, "the test split is what the hardware is run on")
+        problems.add(f"{subject}: x_test has no samples", place, "the test split is what the hardware is run on")
     return arrays
 
 

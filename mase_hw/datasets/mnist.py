@@ -15,7 +15,7 @@ import numpy as np
 from mase_hw.datasets.download import DownloadError, download
 from mase_hw.datasets.files import FileReader, cache_folder, find, missing
 from mase_hw.datasets.images import Bytes, check_labels, image_dataset
-from mase_hw.datasets.registry import Dataset, Request, register
+from mase_hw.datasets.registry import DataRequest, Dataset, register
 
 URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 FILES = {  # and the MD5 of the publisher's gzipped file
@@ -30,14 +30,14 @@ _AGAIN = "fetch the file again"
 
 
 @register("mnist")
-def mnist(request: Request) -> Dataset:
+def mnist(request: DataRequest) -> Dataset:
     """Samples of shape (1, 28, 28); of the training images of each digit a tenth validates."""
     paths = _files(request)
     train, test = (_split(paths[images], paths[labels]) for images, labels in zip(*[iter(FILES)] * 2, strict=True))
     return image_dataset(request, train, test)
 
 
-def _files(request: Request) -> dict[str, Path]:
+def _files(request: DataRequest) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name in FILES:
         dotted = name.replace("-idx", ".idx")  # as some unpackers write it

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mase_hw.datasets.registry import Dataset, Request, Samples, register
+from mase_hw.datasets.registry import DataRequest, Dataset, Samples, register
 
 FEATURES = 16
 CLASSES = 5
@@ -19,7 +19,7 @@ _CELLS = 4  # a mean is constant over a quarter of each axis of an image, so tha
 
 
 @register("random")
-def random(request: Request) -> Dataset:
+def random(request: DataRequest) -> Dataset:
     """Normal noise around a mean of each class's own, in equal shares: a net of any kind can learn it."""
     shape = request.shape or (FEATURES,)
     classes = request.classes or CLASSES

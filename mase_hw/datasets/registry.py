@@ -1,4 +1,4 @@
-"""Data sets by name: a function of a `Request` registers itself with `@register("name")`."""
+"""Data sets by name: a function of a `DataRequest` registers itself with `@register("name")`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Request:
+class DataRequest:
     """What is asked for: `base` is the TOML's folder, `where` its line; the model takes `shape` and `classes`."""
 
     name: str
@@ -65,7 +65,7 @@ class Request:
         return ProblemsError(Problem(f'dataset = "{self.name}": {text}', self.where, hint, notes))
 
 
-Maker = Callable[[Request], Dataset]
+Maker = Callable[[DataRequest], Dataset]
 
 _DATASETS: dict[str, Maker] = {}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mase_hw.emit.render import module_name, rtl_environment
-from mase_hw.hardware import Design, Stream
+from mase_hw.ir import Design, Stream
 
 CLOCK, RESET = "aclk", "aresetn"
 

@@ -23,8 +23,8 @@ from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit.axis import AxisTop, axis_top, render_axis
 from mase_hw.emit.render import render
 from mase_hw.emit.store import load_design, save_design
-from mase_hw.hardware import Design, Stream
-from mase_hw.hardware.cost import Cost
+from mase_hw.ir import Design, Stream
+from mase_hw.ir.cost import Cost
 from mase_hw.numerics import Rounding
 from mase_hw.numerics.rounding import Integers
 

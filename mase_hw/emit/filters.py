@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mase_hw.hardware.component import Long
+from mase_hw.ir.finish import Long
 
 
 def constant(value: int, width: int) -> str:

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mase_hw import resources
 from mase_hw.emit.filters import FILTERS
-from mase_hw.hardware import Component, Design, Pipe, runs
+from mase_hw.ir import Component, Design, Pipe, runs
 
 
 @dataclass(frozen=True)

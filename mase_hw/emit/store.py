@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mase_hw import ops  # noqa: F401  (its components register themselves)
-from mase_hw.hardware import Component, Design, Node, Stream
+from mase_hw.ir import BuiltNode, Component, Design, Stream
+from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.result import Finish
 
 _BASE = ("name", "inputs", "outputs")
 
@@ -77,8 +77,8 @@ def _finish(value: Mapping[str, Any]) -> Finish:
     return Finish(**{**value, "fixed": fixed, "rounding": rounding})
 
 
-def _node(entry: Mapping[str, Any]) -> Node:
-    values = {field.name: entry[field.name] for field in fields(Node)}
+def _node(entry: Mapping[str, Any]) -> BuiltNode:
+    values = {field.name: entry[field.name] for field in fields(BuiltNode)}
     for name in ("data_in", "weight", "bias", "data_out"):
         values[name] = Fixed(**values[name]) if values[name] else None
-    return Node(**{**values, "components": tuple(values["components"])})
+    return BuiltNode(**{**values, "components": tuple(values["components"])})

@@ -10,14 +10,14 @@ from typing import Any
 from mase_hw.config import Config
 from mase_hw.diagnostics import Collector
 from mase_hw.flow import quantized_graph
-from mase_hw.hardware import Design
-from mase_hw.hardware.choice import Choice
-from mase_hw.hardware.choose import Request, request
-from mase_hw.hardware.layers import Chain, Layer
-from mase_hw.hardware.lower import lower
-from mase_hw.hardware.optimize import Plan
-from mase_hw.hardware.space import FOREVER, unsolved
+from mase_hw.ir import Design
 from mase_hw.loading import load_data, load_weights
+from mase_hw.lowering.choice import Choice
+from mase_hw.lowering.choose import ChoiceRequest, request
+from mase_hw.lowering.layers import Chain, Layer
+from mase_hw.lowering.lower import lower
+from mase_hw.lowering.optimize import Plan
+from mase_hw.lowering.space import FOREVER, unsolved
 from mase_hw.models import input_shape
 from mase_hw.passes.layers import SUPPORTED, chain_of
 
@@ -61,28 +61,28 @@ def explore(
     config: Config, *, slowest: int | None = None, dsp: bool = False, report: Report = lambda _: None
 ) -> Explored:
     """All points with an interval of at most `slowest`. `dsp` allows DSP blocks; [hardware] may limit them."""
-    with Collector() as found:
-        loaded = found.attempt(lambda: load_weights(config))
-        dataset = found.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
+    with Collector() as problems:
+        loaded = problems.attempt(lambda: load_weights(config))
+        dataset = problems.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
     assert loaded is not None
     model, notes = loaded
     shape = input_shape(model, dataset, config.where("model" if dataset is None else "dataset"))
     quantize: dict[str, Any] = {**config.raw["passes"]["quantize"], "places": config.places}
     graph = quantized_graph(model, shape, quantize, fuse_batch_norm=config.fuse_batch_norm)
-    with Collector() as found:
-        chain = chain_of(graph, found, config.quantize)
-        config.hardware.check_keys([layer.name for layer in chain.layers], SUPPORTED, found)
-        asked = request(chain, config.hardware, config.target, found, dsp=dsp)
+    with Collector() as problems:
+        chain = chain_of(graph, problems, config.quantize)
+        config.hardware.check_keys([layer.name for layer in chain.layers], SUPPORTED, problems)
+        asked = request(chain, config.hardware, config.target, problems, dsp=dsp)
     points = tuple(_point(asked, chain, plan) for plan in front(asked, slowest or FOREVER, report))
     return Explored(points[::-1], (*notes, *_notes(asked)))
 
 
-def front(asked: Request, slowest: int, report: Report = lambda _: None) -> list[Plan]:
+def front(asked: ChoiceRequest, slowest: int, report: Report = lambda _: None) -> list[Plan]:
     """From the smallest plan to the fastest: the next is the smallest that is faster than the one before."""
     return list(_front(asked, slowest, report))
 
 
-def _front(asked: Request, slowest: int, report: Report) -> Iterator[Plan]:
+def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]:
     planner, most_dsp = asked.planner, asked.target.dsp_budget
     least = 2 if unsolved(asked.sites, asked.specs) else 1
     before, first = None, 0
@@ -98,7 +98,7 @@ def _front(asked: Request, slowest: int, report: Report) -> Iterator[Plan]:
     report(1)
 
 
-def _point(asked: Request, chain: Chain, plan: Plan) -> Point:
+def _point(asked: ChoiceRequest, chain: Chain, plan: Plan) -> Point:
     wish = {"target_interval": plan.interval} | ({"dsp_budget": plan.dsp} if asked.dsp else {})
     design = lower(asked.target.top, chain, plan.choices, asked.target)
     assert design.cost().logic == plan.luts, "the design does not cost what was planned"
@@ -106,7 +106,7 @@ def _point(asked: Request, chain: Chain, plan: Plan) -> Point:
     return Point(plan, design, chain.layers, wish)
 
 
-def _notes(asked: Request) -> list[str]:
+def _notes(asked: ChoiceRequest) -> list[str]:
     names = unsolved(asked.sites, asked.specs)
     if not names:
         return []

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mase_hw.emit import Build
 from mase_hw.emit.axis import CLOCK, RESET, AxisPort, AxisTop
-from mase_hw.hardware import Stream
+from mase_hw.ir import Stream
 
 VENDOR, LIBRARY, VERSION = "mase-hw", "designs", "1.0.0"
 FOLDER = "rtl"

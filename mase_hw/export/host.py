@@ -12,14 +12,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from mase_hw import resources
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
-from mase_hw.hardware import Component
-from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.ir import Component
+from mase_hw.ir.finish import Finish
+from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics import MAX_ACCUMULATOR_BITS, Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.batch_norm1d import BatchNorm1d
 from mase_hw.ops.elementwise import Elementwise
-from mase_hw.ops.matrix import Matrix
-from mase_hw.ops.result import Finish
+from mase_hw.ops.linear.matrix import Matrix
 
 COLUMNS = 110
 MAX_SHIFT = MAX_ACCUMULATOR_BITS + 2  # as in numerics: a shift beyond changes nothing more

@@ -31,7 +31,7 @@ _FAMILY = re.compile(r"[A-Za-z0-9][A-Za-z0-9 -]*")
 
 
 @dataclass(frozen=True)
-class Request:
+class ExportRequest:
     """What the user asks for; None leaves it to the target's default."""
 
     to: Target
@@ -40,7 +40,7 @@ class Request:
     clock: float | None = None  # MHz
 
 
-def export(build: Build, request: Request, out: Path | None = None) -> Path:
+def export(build: Build, request: ExportRequest, out: Path | None = None) -> Path:
     """Writes the build for another tool to `out`, or to BUILD/export/TARGET, and says where."""
     check_whole(build)
     family = _check(request)
@@ -55,7 +55,7 @@ def export(build: Build, request: Request, out: Path | None = None) -> Path:
     return path
 
 
-def _contents(build: Build, request: Request, family: str) -> Mapping[str, bytes]:
+def _contents(build: Build, request: ExportRequest, family: str) -> Mapping[str, bytes]:
     if request.to == "cpp":
         return cpp_reference(build)
     if request.to == "python":
@@ -70,25 +70,25 @@ def _contents(build: Build, request: Request, family: str) -> Mapping[str, bytes
     return ipxact_component(block, clock)
 
 
-def _check(request: Request) -> str:
+def _check(request: ExportRequest) -> str:
     """Everything that is wrong with the request; the Quartus family where nothing is."""
     part = request.part
     family = request.family or family_of(part or PARTS["quartus"]) or ""
-    with Collector() as found:
+    with Collector() as problems:
         if request.clock is not None and request.to in HOST:
-            found.add(f"--clock has no meaning for {request.to}", hint="leave it out; a host model has no cycles")
+            problems.add(f"--clock has no meaning for {request.to}", hint="leave it out; a host model has no cycles")
         elif request.clock is not None and not 0 < request.clock < MAX_CLOCK:
-            found.add(f"--clock {request.clock:g} is no frequency in MHz", hint="for example --clock 200")
+            problems.add(f"--clock {request.clock:g} is no frequency in MHz", hint="for example --clock 200")
         if part is not None and request.to not in PARTS:
-            found.add(f"--part has no meaning for {request.to}", hint=f"leave it out; it is for {', '.join(PARTS)}")
+            problems.add(f"--part has no meaning for {request.to}", hint=f"leave it out; it is for {', '.join(PARTS)}")
         elif part is not None and not _PART.fullmatch(part):
-            found.add(f"--part {part} is not the name of a device", hint=f"for example {PARTS[request.to]}")
+            problems.add(f"--part {part} is not the name of a device", hint=f"for example {PARTS[request.to]}")
         if request.family is not None and request.to != "quartus":
-            found.add(f"--family has no meaning for {request.to}", hint="leave it out; it is for quartus")
+            problems.add(f"--family has no meaning for {request.to}", hint="leave it out; it is for quartus")
         elif request.family is not None and not _FAMILY.fullmatch(request.family):
-            found.add(f"--family {request.family} is not the name of a family", hint='for example "Cyclone V"')
+            problems.add(f"--family {request.family} is not the name of a family", hint='for example "Cyclone V"')
         if request.to == "quartus" and not family:
             known = ", ".join(sorted(set(FAMILIES.values())))
             hint = f"name it: --family NAME; devices are known of {known}"
-            found.add(f"--part {part}: the family of this device is not known", hint=hint)
+            problems.add(f"--part {part}: the family of this device is not known", hint=hint)
     return family

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Array, Finder, Node, OnnxGraph
+from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Array, Finder, OnnxGraph, OnnxNode
 from mase_hw.frontends.onnx_quant import Constant, on_constant, parse_quant
 
 _FLOAT_TYPES = (1, 11)  # TensorProto.FLOAT, DOUBLE
@@ -23,7 +23,7 @@ class Constants:
         self._finder = finder
         self._raw = dict(graph.constants)
         self._known: dict[str, Constant | None] = {}
-        self._makers: dict[str, Node] = {}
+        self._makers: dict[str, OnnxNode] = {}
         for node in graph.nodes:
             constant = all(not name or name in self for name in node.inputs)
             if constant and node.inputs and node.outputs[0] not in self._raw:
@@ -52,7 +52,7 @@ class Constants:
             return None
         return Constant(array.astype(np.float64), None, (name,))
 
-    def _make(self, node: Node) -> Constant | None:
+    def _make(self, node: OnnxNode) -> Constant | None:
         operand = self.get(node.inputs[0])
         if node.is_quant:
             quant = parse_quant(node, self.array, self._finder)
@@ -85,11 +85,11 @@ class Constants:
 _Get = Callable[[str], Array | None]
 
 
-def _transpose(values: Any, node: Node, get: _Get) -> Any:
+def _transpose(values: Any, node: OnnxNode, get: _Get) -> Any:
     return np.transpose(values, node.attributes.get("perm"))
 
 
-def _reshape(values: Any, node: Node, get: _Get) -> Any:
+def _reshape(values: Any, node: OnnxNode, get: _Get) -> Any:
     shape = get(node.inputs[1])
     if shape is None or shape.ndim != 1:
         return None
@@ -97,7 +97,7 @@ def _reshape(values: Any, node: Node, get: _Get) -> Any:
     return values.reshape([values.shape[k] if size == 0 else size for k, size in enumerate(sizes)])
 
 
-def _axes(values: Any, node: Node, get: _Get) -> Any:
+def _axes(values: Any, node: OnnxNode, get: _Get) -> Any:
     given = get(node.inputs[1]) if len(node.inputs) > 1 else node.attributes.get("axes")
     axes = None if given is None else tuple(int(axis) for axis in np.atleast_1d(given))
     if node.op == "Squeeze":
@@ -105,15 +105,15 @@ def _axes(values: Any, node: Node, get: _Get) -> Any:
     return None if axes is None else np.expand_dims(values, axes)
 
 
-def _cast(values: Any, node: Node, get: _Get) -> Any:
+def _cast(values: Any, node: OnnxNode, get: _Get) -> Any:
     return values if node.attributes.get("to") in _FLOAT_TYPES else None
 
 
-def _same(values: Any, node: Node, get: _Get) -> Any:
+def _same(values: Any, node: OnnxNode, get: _Get) -> Any:
     return values
 
 
-_OPERATORS: dict[str, Callable[[Any, Node, _Get], Any]] = {
+_OPERATORS: dict[str, Callable[[Any, OnnxNode, _Get], Any]] = {
     "Transpose": _transpose,
     "Reshape": _reshape,
     "Squeeze": _axes,

@@ -41,8 +41,8 @@ def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
     try:
         graph = read_graph(path, where)
         names = Names()
-        with Collector() as found:
-            steps = walk(graph, found, names)
+        with Collector() as problems:
+            steps = walk(graph, problems, names)
     except RecursionError:
         raise ProblemsError(Problem("its constants are nested too deeply", Place(path), damaged)) from None
     layers = arrange(steps, int(np.prod(graph.shape)), names)
@@ -62,20 +62,20 @@ def quantize_table(
     """[passes.quantize] with the file's types in it, by name, and notes. A type that `written` gives wins."""
     if not model.quantized:
         return written, ()
-    with Collector() as found:
-        asked = parse_quantize(written, found, places, partial=True)
-        found.raise_if_any()
-        _check_keys(model, asked, found)
-        types = type_layers(model.layers, asked, Finder(found, Place(model.path)))
+    with Collector() as problems:
+        asked = parse_quantize(written, problems, places, partial=True)
+        problems.raise_if_any()
+        _check_keys(model, asked, problems)
+        types = type_layers(model.layers, asked, Finder(problems, Place(model.path)))
     table: dict[str, Any] = {"by": "name"}
     for name, spec in types.specs.items():
         table[name] = {"config": _config(spec)}
     return table, tuple(types.notes)
 
 
-def _check_keys(model: OnnxModel, asked: PerNode[QuantSpec], found: Collector) -> None:
+def _check_keys(model: OnnxModel, asked: PerNode[QuantSpec], problems: Collector) -> None:
     nodes = {p.step.name: getattr(p.step, "op", "relu") for p in model.layers if not isinstance(p.step, Flatten)}
-    asked.check_keys(nodes, ("linear", "relu", "batch_norm1d"), found)
+    asked.check_keys(nodes, ("linear", "relu", "batch_norm1d"), problems)
 
 
 def _config(spec: QuantSpec) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _config(spec: QuantSpec) -> dict[str, Any]:
 
 
 def with_file_types(
-    values: Mapping[str, Any], base: Path, places: Places, found: Collector
+    values: Mapping[str, Any], base: Path, places: Places, problems: Collector
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """A TOML's values whose [passes.quantize] says what its ONNX file says, and notes; other models are left alone."""
     name = values.get("model")
@@ -99,9 +99,9 @@ def with_file_types(
     if not isinstance(name, str) or not is_onnx(name) or not isinstance(written, Mapping):
         return values, ()
     nothing = {**values, "passes": {**passes, "quantize": {}}}  # what is wrong with the table has been told here
-    model = found.attempt(lambda: read_onnx(base / name, places.of("model")))
+    model = problems.attempt(lambda: read_onnx(base / name, places.of("model")))
     if model is None:
-        parse_quantize(written, found, places, partial=True)
+        parse_quantize(written, problems, places, partial=True)
         return nothing, ()
     if not model.quantized:
         return values, ()
@@ -109,8 +109,8 @@ def with_file_types(
     if isinstance(fuse, Mapping) and fuse.get("enabled", True):
         text = f"passes.fuse_batch_norm: {name} has Quant nodes, and its types would not fit the fused layers"
         hint = "fold the batch norms before the export, or delete the table"
-        found.add(text, places.of("passes", "fuse_batch_norm"), hint)
-    done = found.attempt(lambda: quantize_table(model, written, places))
+        problems.add(text, places.of("passes", "fuse_batch_norm"), hint)
+    done = problems.attempt(lambda: quantize_table(model, written, places))
     if done is None:
         return nothing, ()
     return {**values, "passes": {**passes, "quantize": done[0]}}, done[1]

@@ -20,7 +20,7 @@ STANDARD_DOMAINS = ("", "ai.onnx")
 
 
 @dataclass(frozen=True)
-class Node:
+class OnnxNode:
     """One operator. `scope` is the module of the PyTorch model that it came from, where the exporter tells."""
 
     op: str
@@ -46,7 +46,7 @@ class OnnxGraph:
     """A whole file. `shape` is that of one sample: the input's without its first axis, the batch."""
 
     path: Path
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
     constants: Mapping[str, Array]
     input: str
     shape: tuple[int, ...]
@@ -64,10 +64,10 @@ class Finder:
     found: Collector
     place: Place
 
-    def node(self, node: Node, text: str, hint: str | None = None) -> None:
+    def node(self, node: OnnxNode, text: str, hint: str | None = None) -> None:
         self.found.add(f"{node.label}: {text}", self.place, hint)
 
-    def number(self, node: Node, key: str, default: float) -> float:
+    def number(self, node: OnnxNode, key: str, default: float) -> float:
         """An attribute that is a number; one that is none is a problem."""
         value = node.attributes.get(key, default)
         if isinstance(value, int | float):

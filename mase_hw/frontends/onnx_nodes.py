@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mase_hw.frontends.onnx_constants import Constants
-from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Finder, Node
+from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Finder, OnnxNode
 from mase_hw.frontends.onnx_names import Names, layer_candidates, node_candidates
 from mase_hw.frontends.onnx_quant import Constant, on_activation, parse_quant
 from mase_hw.frontends.onnx_refusals import SUPPORTED
@@ -35,14 +35,14 @@ class Walk:
     biasless: bool = False  # the last step is a MatMul that may still get its bias
 
 
-def handler(node: Node) -> Callable[[Walk, Node], None] | None:
+def handler(node: OnnxNode) -> Callable[[Walk, OnnxNode], None] | None:
     """What takes the node; None: its operator is not supported."""
     if node.is_quant:
         return _quant
     return _HANDLERS.get(node.op) if node.domain in STANDARD_DOMAINS else None
 
 
-def _quant(state: Walk, node: Node) -> None:
+def _quant(state: Walk, node: OnnxNode) -> None:
     state.biasless = False
     if node.inputs[0] in state.constants:
         state.finder.node(node, "its scale, zero point or bit width depends on the model's input")
@@ -53,7 +53,7 @@ def _quant(state: Walk, node: Node) -> None:
         state.steps.append(made)
 
 
-def _constant(state: Walk, node: Node, index: int, what: str) -> Constant | None:
+def _constant(state: Walk, node: OnnxNode, index: int, what: str) -> Constant | None:
     """An input of the node that must be a constant of finite numbers."""
     name = node.inputs[index] if index < len(node.inputs) else ""
     if name not in state.constants:
@@ -71,7 +71,7 @@ def _constant(state: Walk, node: Node, index: int, what: str) -> Constant | None
     return found
 
 
-def _matrix(state: Walk, node: Node, transposed: bool) -> None:
+def _matrix(state: Walk, node: OnnxNode, transposed: bool) -> None:
     """`x @ W`, or `x @ W.T` where `transposed`; our weight is [out, in]."""
     if node.inputs[0] in state.constants:
         state.finder.node(node, "multiplies a constant by the input", "write it as input x constant")
@@ -100,7 +100,7 @@ def _matrix(state: Walk, node: Node, transposed: bool) -> None:
         _set_bias(state, node, bias)
 
 
-def _set_bias(state: Walk, node: Node, bias: Constant) -> None:
+def _set_bias(state: Walk, node: OnnxNode, bias: Constant) -> None:
     step, outs = state.steps[-1], state.shape[0]
     assert isinstance(step, Linear)
     shape = bias.values.shape
@@ -112,7 +112,7 @@ def _set_bias(state: Walk, node: Node, bias: Constant) -> None:
     state.biasless = False
 
 
-def _gemm(state: Walk, node: Node) -> None:
+def _gemm(state: Walk, node: OnnxNode) -> None:
     wanted = {"transA": 0.0, "alpha": 1.0, "beta": 1.0}
     given = {key: state.finder.number(node, key, value) for key, value in wanted.items()}
     if given != wanted:
@@ -122,11 +122,11 @@ def _gemm(state: Walk, node: Node) -> None:
     _matrix(state, node, bool(state.finder.number(node, "transB", 0)))
 
 
-def _matmul(state: Walk, node: Node) -> None:
+def _matmul(state: Walk, node: OnnxNode) -> None:
     _matrix(state, node, False)
 
 
-def _add(state: Walk, node: Node) -> None:
+def _add(state: Walk, node: OnnxNode) -> None:
     inputs = [index for index, name in enumerate(node.inputs) if name in state.constants]
     if len(inputs) != 1 or not state.biasless:
         text = "an Add that is not the bias right after a MatMul is not supported"
@@ -137,12 +137,12 @@ def _add(state: Walk, node: Node) -> None:
         _set_bias(state, node, bias)
 
 
-def _relu(state: Walk, node: Node) -> None:
+def _relu(state: Walk, node: OnnxNode) -> None:
     state.biasless = False
     state.steps.append(Relu(state.names.take(node_candidates(node.name, node.scope), "relu")))
 
 
-def _norm(state: Walk, node: Node) -> None:
+def _norm(state: Walk, node: OnnxNode) -> None:
     state.biasless = False
     told = len(state.finder.found.problems)
     parts = [_constant(state, node, k, what) for k, what in enumerate(("scale", "B", "mean", "variance"), 1)]
@@ -170,7 +170,7 @@ def _norm(state: Walk, node: Node) -> None:
     state.steps.append(Norm(name, node, scale, shift, mean, var, eps))
 
 
-def _flatten(state: Walk, node: Node) -> None:
+def _flatten(state: Walk, node: OnnxNode) -> None:
     axis, rank = state.finder.number(node, "axis", 1), len(state.shape) + 1
     if axis not in (1, 1 - rank):
         state.finder.node(node, f"axis = {axis} does not keep the batch", "use axis = 1")
@@ -178,14 +178,14 @@ def _flatten(state: Walk, node: Node) -> None:
     _to_vector(state, node)
 
 
-def _to_vector(state: Walk, node: Node) -> None:
+def _to_vector(state: Walk, node: OnnxNode) -> None:
     if len(state.shape) > 1:
         state.biasless = False
         state.steps.append(Flatten(state.names.take(node_candidates(node.name, node.scope), "flatten")))
         state.shape = (len(state.order),)
 
 
-def _reshape(state: Walk, node: Node) -> None:
+def _reshape(state: Walk, node: OnnxNode) -> None:
     told = _constant(state, node, 1, "shape")
     if told is None:
         return
@@ -198,7 +198,7 @@ def _reshape(state: Walk, node: Node) -> None:
     _to_vector(state, node)
 
 
-def _transpose(state: Walk, node: Node) -> None:
+def _transpose(state: Walk, node: OnnxNode) -> None:
     axes = list(range(len(state.shape) + 1))
     perm = list(np.atleast_1d(node.attributes.get("perm", axes[::-1])))
     if not all(isinstance(axis, int | np.integer) for axis in perm) or sorted(perm) != axes or perm[0] != 0:
@@ -210,16 +210,16 @@ def _transpose(state: Walk, node: Node) -> None:
     state.shape, state.order = moved.shape, moved.ravel()
 
 
-def _nothing(state: Walk, node: Node) -> None:
+def _nothing(state: Walk, node: OnnxNode) -> None:
     """Identity; a dropout that does not drop."""
 
 
-def _cast(state: Walk, node: Node) -> None:
+def _cast(state: Walk, node: OnnxNode) -> None:
     if node.attributes.get("to") != _FLOAT:
         state.finder.node(node, "casts to a type that is not float32", "leave the cast out; Quant nodes say the types")
 
 
-_HANDLERS: dict[str, Callable[[Walk, Node], None]] = {
+_HANDLERS: dict[str, Callable[[Walk, OnnxNode], None]] = {
     "Gemm": _gemm,
     "MatMul": _matmul,
     "Add": _add,

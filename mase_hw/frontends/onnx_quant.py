@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase_hw.config.table import shown
-from mase_hw.frontends.onnx_graph import Array, Finder, Node, Reals
+from mase_hw.frontends.onnx_graph import Array, Finder, OnnxNode, Reals
 from mase_hw.numerics import MAX_FRAC, MAX_WIDTH, Fixed, Rounding, signed_width, to_integers, to_narrow_integers
 from mase_hw.numerics.rounding import Integers
 
@@ -20,7 +20,7 @@ _POWER = "train with scales that are powers of two: in Brevitas, the quantizers 
 class Quant:
     """What a Quant node does. `fracs` has one number for each scale; a scale is 2**-frac."""
 
-    node: Node
+    node: OnnxNode
     fracs: Integers
     bits: int
     signed: bool
@@ -37,7 +37,7 @@ class Quant:
 class ActivationQuant:
     """A Quant on a stream: our type and rule. `narrow`: its smallest (unsigned: largest) integer is not used."""
 
-    node: Node
+    node: OnnxNode
     fixed: Fixed
     rounding: Rounding
     narrow: bool
@@ -57,7 +57,7 @@ class Constant:
     names: tuple[str, ...] = ()
 
 
-def parse_quant(node: Node, value: Callable[[str], Array | None], finder: Finder) -> Quant | None:
+def parse_quant(node: OnnxNode, value: Callable[[str], Array | None], finder: Finder) -> Quant | None:
     """The node as we have it, or None and a problem. `value` gives the numbers of a constant tensor."""
     if len(node.inputs) != 4:
         finder.node(node, f"has {len(node.inputs)} inputs, not 4: the tensor, scale, zero point and bit width")
@@ -85,7 +85,7 @@ def parse_quant(node: Node, value: Callable[[str], Array | None], finder: Finder
     return Quant(node, fracs, width, signed, bool(flags[1]), str(node.attributes.get("rounding_mode", "ROUND")).upper())
 
 
-def _fracs(node: Node, scale: Reals, finder: Finder) -> Integers | None:
+def _fracs(node: OnnxNode, scale: Reals, finder: Finder) -> Integers | None:
     bad = ~(np.isfinite(scale) & (scale > 0)) | (np.frexp(scale)[0] != 0.5)
     if bad.any():
         first = scale[bad].flat[0]
@@ -99,7 +99,7 @@ def _fracs(node: Node, scale: Reals, finder: Finder) -> Integers | None:
     return fracs
 
 
-def _bits(node: Node, bits: Array, finder: Finder) -> int | None:
+def _bits(node: OnnxNode, bits: Array, finder: Finder) -> int | None:
     first = float(bits.flat[0])
     if bits.size != 1 or not 1 <= first <= MAX_WIDTH or first != int(first):
         said = f"{first:g}" if bits.size == 1 else "different for different channels"
@@ -108,7 +108,7 @@ def _bits(node: Node, bits: Array, finder: Finder) -> int | None:
     return int(first)
 
 
-def _flag(node: Node, key: str, finder: Finder) -> int | None:
+def _flag(node: OnnxNode, key: str, finder: Finder) -> int | None:
     value = node.attributes.get(key)
     if value in (0, 1):
         return int(value)

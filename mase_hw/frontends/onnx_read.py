@@ -14,7 +14,7 @@ import numpy as np
 from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.frontends.onnx_external import external_bytes
-from mase_hw.frontends.onnx_graph import Array, Node, OnnxGraph
+from mase_hw.frontends.onnx_graph import Array, OnnxGraph, OnnxNode
 
 _FLOAT = 1  # TensorProto.FLOAT
 _MAX_FEATURES = 1 << 24
@@ -101,7 +101,7 @@ def _array(onnx: ModuleType, tensor: Any, path: Path) -> Array:
         raise ProblemsError(Problem(text, Place(path), "the file is damaged: export it again")) from None
 
 
-def _node(onnx: ModuleType, made: Any, k: int, path: Path) -> Node:
+def _node(onnx: ModuleType, made: Any, k: int, path: Path) -> OnnxNode:
     attributes: dict[str, Any] = {}
     for attribute in made.attribute:
         try:
@@ -115,7 +115,7 @@ def _node(onnx: ModuleType, made: Any, k: int, path: Path) -> Node:
         raise ProblemsError(Problem(text, Place(path), "the file is damaged: export it again"))
     scopes = {entry.key: entry.value for entry in made.metadata_props}.get(_SCOPES, "")
     parts = (made.op_type, made.domain, made.name, tuple(made.input), tuple(made.output))
-    return Node(*parts, attributes, _scope(scopes))
+    return OnnxNode(*parts, attributes, _scope(scopes))
 
 
 def _scope(text: str) -> str:
@@ -127,7 +127,7 @@ def _scope(text: str) -> str:
     return scopes[-2] if isinstance(scopes, list) and len(scopes) > 1 and isinstance(scopes[-2], str) else ""
 
 
-def _constant(onnx: ModuleType, node: Node, path: Path) -> Array:
+def _constant(onnx: ModuleType, node: OnnxNode, path: Path) -> Array:
     given: Mapping[str, Any] = node.attributes
     if isinstance(given.get("value"), onnx.TensorProto):
         return _array(onnx, given["value"], path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Node
+from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, OnnxNode
 
 SUPPORTED = (
     *("Gemm", "MatMul", "Add", "Relu", "BatchNormalization", "Quant"),
@@ -28,7 +28,7 @@ _WHY: dict[str, tuple[str, str]] = {
 }
 
 
-def refusal(node: Node) -> tuple[str, str]:
+def refusal(node: OnnxNode) -> tuple[str, str]:
     """Text and hint for a node whose operator is not supported."""
     if node.op in _WHY:
         return _WHY[node.op]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mase_hw.frontends.onnx_graph import Node, Reals
+from mase_hw.frontends.onnx_graph import OnnxNode, Reals
 from mase_hw.frontends.onnx_quant import ActivationQuant, Constant
 
 
@@ -25,7 +25,7 @@ class Linear:
     """`weight` is [out, in], as torch has it."""
 
     name: str
-    node: Node
+    node: OnnxNode
     weight: Constant
     bias: Constant | None
 
@@ -41,7 +41,7 @@ class Norm:
     """`(x - mean) / sqrt(var + eps) * gamma + beta`."""
 
     name: str
-    node: Node
+    node: OnnxNode
     gamma: Reals
     beta: Reals
     mean: Reals

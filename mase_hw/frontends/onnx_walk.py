@@ -6,7 +6,7 @@ import numpy as np
 
 from mase_hw.diagnostics import Collector
 from mase_hw.frontends.onnx_constants import Constants
-from mase_hw.frontends.onnx_graph import Finder, Node, OnnxGraph
+from mase_hw.frontends.onnx_graph import Finder, OnnxGraph, OnnxNode
 from mase_hw.frontends.onnx_names import Names
 from mase_hw.frontends.onnx_nodes import Walk, handler
 from mase_hw.frontends.onnx_quant import parse_quant
@@ -14,15 +14,15 @@ from mase_hw.frontends.onnx_refusals import refusal
 from mase_hw.frontends.onnx_steps import Step
 
 
-def walk(graph: OnnxGraph, found: Collector, names: Names) -> tuple[Step, ...]:
+def walk(graph: OnnxGraph, problems: Collector, names: Names) -> tuple[Step, ...]:
     """The steps from input to output, layers named by `names`; raises where the chain cannot be followed."""
-    finder = Finder(found, graph.place)
+    finder = Finder(problems, graph.place)
     constants = Constants(graph, finder)
     chain = _chain(graph, constants, finder)
     for node in graph.nodes:
         if node.is_quant:  # all at once: a model's scales are often wrong together
             parse_quant(node, constants.array, finder)
-    found.raise_if_any()
+    problems.raise_if_any()
     order = np.arange(int(np.prod(graph.shape)))
     state = Walk(constants, finder, names, graph.shape, order)
     for node in chain:
@@ -30,19 +30,19 @@ def walk(graph: OnnxGraph, found: Collector, names: Names) -> tuple[Step, ...]:
         assert take is not None, "refused before"
         take(state, node)
         if not node.is_quant:  # what comes after a wrong layer would be told wrongly
-            found.raise_if_any()
+            problems.raise_if_any()
     if (state.order != np.arange(len(state.order))).any():
         text = "the output's elements are in another order than its layer gives them"
-        found.add(text, graph.place, "leave out the Transpose before the output")
-    found.raise_if_any()
+        problems.add(text, graph.place, "leave out the Transpose before the output")
+    problems.raise_if_any()
     return tuple(state.steps)
 
 
-def _chain(graph: OnnxGraph, constants: Constants, finder: Finder) -> list[Node]:
+def _chain(graph: OnnxGraph, constants: Constants, finder: Finder) -> list[OnnxNode]:
     """The nodes between input and output, in order: one after the other, no branches."""
     makers = {output: node for node in graph.nodes for output in node.outputs if output}
-    readers: dict[str, list[Node]] = {}
-    needed: list[Node] = []
+    readers: dict[str, list[OnnxNode]] = {}
+    needed: list[OnnxNode] = []
     seen: set[int] = set()
     todo = [graph.output]
     while todo:

@@ -18,8 +18,8 @@ class OnnxNet(nn.Sequential):
     """Named as the file names them. A layer's weights are the numbers that its Quant gives, not those before it."""
 
     def __init__(self, model: OnnxModel) -> None:
-        with Collector() as found:
-            layers = [(placed.step.name, _module(placed.step, found, Place(model.path))) for placed in model.layers]
+        with Collector() as problems:
+            layers = [(placed.step.name, _module(placed.step, problems, Place(model.path))) for placed in model.layers]
         super().__init__(OrderedDict(layers))
         self.input_shape = model.input_shape
 
@@ -29,7 +29,7 @@ def load_onnx(path: Path, where: Place | None = None) -> OnnxNet:
     return OnnxNet(read_onnx(path, where))
 
 
-def _module(step: Flatten | Relu | Linear | Norm, found: Collector, place: Place) -> nn.Module:
+def _module(step: Flatten | Relu | Linear | Norm, problems: Collector, place: Place) -> nn.Module:
     if isinstance(step, Flatten):
         return nn.Flatten()
     if isinstance(step, Relu):
@@ -39,7 +39,9 @@ def _module(step: Flatten | Relu | Linear | Norm, found: Collector, place: Place
         """In torch's own float type, if that has these numbers."""
         wide = torch.from_numpy(values.copy())
         if not torch.equal(wide.float().double(), wide):
-            found.add(f"{step.node.label}: its {what} has numbers that float32 has not", place, "export it in float32")
+            problems.add(
+                f"{step.node.label}: its {what} has numbers that float32 has not", place, "export it in float32"
+            )
         return wide.float()
 
     if isinstance(step, Linear):

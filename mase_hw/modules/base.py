@@ -85,7 +85,7 @@ def required(module: QuantizedMixin, argument: str, quantizer: Quantizer | None)
 
 def check_finite(label: str, tensors: dict[str, Tensor | None]) -> None:
     """NaN or infinity in a parameter is a Problem that names the parameter and the first such index."""
-    with Collector() as found:
+    with Collector() as problems:
         for name, tensor in tensors.items():
             if tensor is None or bool(torch.isfinite(tensor).all()):
                 continue
@@ -93,7 +93,7 @@ def check_finite(label: str, tensors: dict[str, Tensor | None]) -> None:
             index = ", ".join(str(k) for k in first)
             count = int((~torch.isfinite(tensor)).sum())
             value = float(tensor.detach()[tuple(first)])
-            found.add(
+            problems.add(
                 f"{label}: {name}[{index}] is {value}",
                 hint="a NaN or an infinity has no fixed-point value: check the checkpoint and the training",
                 notes=(f"{count} of {tensor.numel()} values of {name} are not finite",) if count > 1 else (),

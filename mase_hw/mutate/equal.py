@@ -7,21 +7,21 @@ import subprocess
 from pathlib import Path
 
 from mase_hw.mutate.miter import bounded, miter_text
-from mase_hw.mutate.work import Answer, Task, elaborated, prove, shape, unmutated, yosys
-from mase_hw.prove.netlist import Netlist
+from mase_hw.mutate.work import Answer, JudgingTask, elaborated, prove, shape, unmutated, yosys
+from mase_hw.prove.netlist.netlist import Netlist
 
 SOLVER = 60  # seconds that a solver may think
 DIFFERS = "ABC has a stream on which it differs"
 _PORTS = "its ports are not those of the design"
 
 
-def compare(task: Task) -> Answer:
+def compare(task: JudgingTask) -> Answer:
     """Whether it is proved to be the unmutated design; `no` if it is not."""
     states = equal_states(task)
     return equal_streams(task) if states.no else states
 
 
-def equal_states(task: Task) -> Answer:
+def equal_states(task: JudgingTask) -> Answer:
     """The same outputs and the same next state, from every state; of a top, the same components joined as they were."""
     mine, sound = elaborated(task), unmutated(task)
     if _widths(mine[""]) != _widths(sound[""]):
@@ -39,7 +39,7 @@ def equal_states(task: Task) -> Answer:
     return Answer("not shown to be equal")
 
 
-def equal_streams(task: Task) -> Answer:
+def equal_streams(task: JudgingTask) -> Answer:
     """From reset the same on every stream: what the states that are never reached would do does not count."""
     if _widths(elaborated(task)[""]) != _widths(unmutated(task)[""]):
         return Answer(_PORTS)
@@ -55,7 +55,7 @@ def equal_streams(task: Task) -> Answer:
     return Answer(f"{DIFFERS} in cycle {differs[1]}" if differs else "not shown to be equal")
 
 
-def _job(task: Task, job: str) -> dict[str, object]:
+def _job(task: JudgingTask, job: str) -> dict[str, object]:
     """Writes both designs into folders of their own, and says what Yosys is to do with them."""
     assert task.sound is not None
     design = task.subject.design

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.ir.plumbing import Plumbing
 from mase_hw.mutate import work
 from mase_hw.mutate.equal import DIFFERS, SOLVER, equal_states, equal_streams
 from mase_hw.mutate.mutant import Mutant
 from mase_hw.mutate.subject import Subject
-from mase_hw.mutate.work import Answer, Task
+from mase_hw.mutate.work import Answer, JudgingTask
 from mase_hw.mutate.worker import CrashedError, TimedOutError, Worker
-from mase_hw.prove.claims import Claim
+from mase_hw.prove.claims.claim import Claim
 
 Engine = Literal["prove", "native", "both", "any"]
 Status = Literal["killed", "equivalent", "alive", "invalid"]
@@ -88,7 +88,7 @@ class Judge:
         """
         sound = self._sounds[component]
         folder.mkdir(parents=True, exist_ok=True)
-        task = Task(self._build, component, folder, tuple(sound.subject.texts))
+        task = JudgingTask(self._build, component, folder, tuple(sound.subject.texts))
         try:
             compiled = worker.call(work.together, task, mutants, seconds=BUILD_SECONDS)
         except TimedOutError:
@@ -113,7 +113,7 @@ class Judge:
             sound = self._sounds[component]
             files = sound.subject.write(folder / (component or "design"), {mutant.file: mutant.text})
             names = tuple(file.name for file in files)
-            task = Task(self._build, component, files[0].parent, names, sound=sound.folder)
+            task = JudgingTask(self._build, component, files[0].parent, names, sound=sound.folder)
             verdicts.append(self._try(sound, task, worker, bench if component == components[0] else None))
             if verdicts[-1].status in ("killed", "invalid"):
                 break
@@ -124,10 +124,10 @@ class Judge:
         """Mutant `number` of the list in `folder`."""
         started, sound = time.perf_counter(), self._sounds[mutant.component]
         names = tuple(sound.subject.texts)
-        task = Task(self._build, mutant.component, folder, names, number, mutant.command, sound.folder)
+        task = JudgingTask(self._build, mutant.component, folder, names, number, mutant.command, sound.folder)
         return replace(self._try(sound, task, worker), seconds=_since(started))
 
-    def _try(self, sound: Sound, task: Task, worker: Worker, bench: str | None = None) -> Verdict:
+    def _try(self, sound: Sound, task: JudgingTask, worker: Worker, bench: str | None = None) -> Verdict:
         name = sound.subject.name
         if task.netlist and self._engine == "any":  # it is a design, and the bench is the cheapest
             bench = self._simulate(sound, task, worker).no
@@ -152,7 +152,7 @@ class Judge:
             return Verdict("killed", name, bench, prover)
         return self._unseen(sound, task, worker, bench)
 
-    def _unseen(self, sound: Sound, task: Task, worker: Worker, bench: str | None) -> Verdict:
+    def _unseen(self, sound: Sound, task: JudgingTask, worker: Worker, bench: str | None) -> Verdict:
         """The bench saw nothing, or was not asked: the prover and what shows that it is equal, the cheapest first."""
         name, proof, why = sound.subject.name, None, ""
         steps = ["states", "prove", "long", "streams"]  # of a top, a wire that is joined otherwise decides
@@ -183,7 +183,7 @@ class Judge:
             return replace(verdict, status="killed")
         return self._survivor(sound, task, worker, verdict)
 
-    def _survivor(self, sound: Sound, task: Task, worker: Worker, verdict: Verdict) -> Verdict:
+    def _survivor(self, sound: Sound, task: JudgingTask, worker: Worker, verdict: Verdict) -> Verdict:
         """A simulation decides between a mutant that is equivalent and a hole in the prover."""
         if verdict.prover is None or verdict.prover or sound.unproved or verdict.bench:
             return verdict
@@ -195,7 +195,7 @@ class Judge:
             return replace(verdict, status="equivalent", why=_PROVED)
         return verdict
 
-    def _simulate(self, sound: Sound, task: Task, worker: Worker, vectors: int = work.VECTORS) -> Answer:
+    def _simulate(self, sound: Sound, task: JudgingTask, worker: Worker, vectors: int = work.VECTORS) -> Answer:
         with self._locks[task.folder]:  # its runs read which mutant is awake from one file
             try:
                 compiled = worker.call(work.compile_native, task, seconds=BUILD_SECONDS)
@@ -203,7 +203,7 @@ class Judge:
                 return Answer(f"{NO_ANSWER}: it was not compiled in {BUILD_SECONDS:.0f} s")
             return compiled if compiled.invalid else self._run(sound, task, worker, vectors)
 
-    def _run(self, sound: Sound, task: Task, worker: Worker, vectors: int = work.VECTORS) -> Answer:
+    def _run(self, sound: Sound, task: JudgingTask, worker: Worker, vectors: int = work.VECTORS) -> Answer:
         limit = sound.simulate_limit * vectors / work.VECTORS
         try:
             return worker.call(work.simulate, task, vectors, seconds=limit)
@@ -213,7 +213,7 @@ class Judge:
         except CrashedError as error:
             return Answer(f"the simulation ended with {error}")
 
-    def _prove(self, sound: Sound, task: Task, worker: Worker) -> Proof:
+    def _prove(self, sound: Sound, task: JudgingTask, worker: Worker) -> Proof:
         """What the prover no longer proves of what it proves of the unmutated subject."""
         try:
             answer = worker.call(work.prove, task, seconds=sound.prove_limit)
@@ -230,7 +230,7 @@ class Judge:
         decides = "values" if task.component else "wiring"
         return Proof(text, doubts, any((claim.about, claim.status) == (decides, "refuted") for claim in new))
 
-    def _compared(self, how: Callable[[Task], Answer], task: Task, worker: Worker) -> Answer:
+    def _compared(self, how: Callable[[JudgingTask], Answer], task: JudgingTask, worker: Worker) -> Answer:
         try:
             return worker.call(how, task, seconds=READ_SECONDS + 5 * SOLVER)
         except (TimedOutError, CrashedError) as error:

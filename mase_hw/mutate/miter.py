@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 
 # Both start anywhere and are reset in the first cycle. They differ where valid or ready differ, or data while valid.
 # What the source does is free, but it holds what it offers until it is taken, and stays within the proven bounds.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mase_hw.mutate.run import Judged, Request
+from mase_hw.mutate.campaign import Judged, MutationRequest
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _silent(each: Judged) -> str:
 
 
 def document(
-    score: Score, request: Request, *, stopped: bool, drawn: int, untouched: Sequence[str] = ()
+    score: Score, request: MutationRequest, *, stopped: bool, drawn: int, untouched: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The whole run as plain values."""
     return {

@@ -10,14 +10,14 @@ from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.mutate import work
 from mase_hw.mutate.judge import Engine, Sound
-from mase_hw.mutate.work import Task
+from mase_hw.mutate.work import JudgingTask
 from mase_hw.mutate.worker import CrashedError, TimedOutError, Worker
-from mase_hw.prove.claims import Claim
+from mase_hw.prove.claims.claim import Claim
 
 SOUND_SECONDS = 3600.0
 
 
-def measured(task: Task, worker: Worker, engine: Engine) -> dict[str, Any]:
+def measured(task: JudgingTask, worker: Worker, engine: Engine) -> dict[str, Any]:
     """What the bench and the prover say of a subject, and how long they take."""
     name = task.subject.name
     try:

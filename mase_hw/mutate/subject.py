@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mase_hw.emit import Build, read_build
 from mase_hw.emit.render import module_name, render_alone
-from mase_hw.hardware import Component, Design
+from mase_hw.ir import Component, Design
 from mase_hw.simulate.check import alone
 
 _COMMENT = re.compile(r"//.*")

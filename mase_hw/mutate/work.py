@@ -15,10 +15,10 @@ from mase_hw.mutate.combine import combine
 from mase_hw.mutate.items import refused
 from mase_hw.mutate.mutant import Mutant
 from mase_hw.mutate.subject import Subject, subjects
-from mase_hw.prove.claims import Claim, NotProvedError
-from mase_hw.prove.netlist import Netlist, component_of, elaborate, netlist_of
-from mase_hw.prove.run import prove_design
-from mase_hw.prove.wiring import prove_wiring
+from mase_hw.prove.claims.claim import Claim, NotProvedError
+from mase_hw.prove.claims.wiring import prove_wiring
+from mase_hw.prove.netlist.netlist import Netlist, component_of, elaborate, netlist_of
+from mase_hw.prove.prove import prove_design
 from mase_hw.simulate.bench import PATTERNS
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_build import build_library
@@ -29,7 +29,7 @@ MANY = 16_384  # for what nobody has seen, and nothing has shown to be equal yet
 
 
 @dataclass(frozen=True)
-class Task:
+class JudgingTask:
     """A mutant on a subject. `files` are in `folder`; `number` is which of those that it is compiled with."""
 
     build: Path
@@ -60,10 +60,10 @@ class Answer:
     unproved: tuple[Claim, ...] = ()
 
 
-_read: tuple[Task, dict[str, Netlist]] | None = None  # the last task that was elaborated
+_read: tuple[JudgingTask, dict[str, Netlist]] | None = None  # the last task that was elaborated
 
 
-def read(task: Task) -> Answer:
+def read(task: JudgingTask) -> Answer:
     """Whether Yosys can read it, and whether it reads anything else than the unmutated files."""
     try:
         mine = elaborated(task)
@@ -72,7 +72,7 @@ def read(task: Task) -> Answer:
     return Answer(same=shape(mine) == shape(unmutated(task)))
 
 
-def compile_native(task: Task) -> Answer:
+def compile_native(task: JudgingTask) -> Answer:
     """Verilator and the C++ compiler; what they make is in the cache then. How long that takes says nothing."""
     try:
         build_library(_simulated(task), task.subject.design.name)
@@ -81,7 +81,7 @@ def compile_native(task: Task) -> Answer:
     return Answer()
 
 
-def together(task: Task, mutants: Mapping[int, Mutant]) -> tuple[int, ...] | None:
+def together(task: JudgingTask, mutants: Mapping[int, Mutant]) -> tuple[int, ...] | None:
     """Compiles mutants of one file as one design; which of them are in it. None: not told which of them is refused."""
     subject, left = task.subject, dict(mutants)
     while left:
@@ -105,7 +105,7 @@ def together(task: Task, mutants: Mapping[int, Mutant]) -> tuple[int, ...] | Non
     return ()
 
 
-def simulate(task: Task, vectors: int = VECTORS) -> Answer:
+def simulate(task: JudgingTask, vectors: int = VECTORS) -> Answer:
     """All vectors under all patterns of stalls, cycles compared too."""
     design = task.subject.design
     if task.number:
@@ -116,13 +116,13 @@ def simulate(task: Task, vectors: int = VECTORS) -> Answer:
     return Answer("" if outcome.passed else next(iter(outcome.failures), "a run that did not pass"))
 
 
-def _simulated(task: Task) -> tuple[Path, ...]:
+def _simulated(task: JudgingTask) -> tuple[Path, ...]:
     if task.netlist:
         return task.folder / "all.v", task.folder / "outer" / f"{task.subject.design.name}.sv"
     return tuple(task.folder / name for name in task.files)
 
 
-def prove(task: Task) -> Answer:
+def prove(task: JudgingTask) -> Answer:
     """The claims of the component that are not proved; of the whole design, the wiring."""
     subject = task.subject
     netlists = elaborated(task)
@@ -144,7 +144,7 @@ def yosys(job: dict[str, object], folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def elaborated(task: Task) -> dict[str, Netlist]:
+def elaborated(task: JudgingTask) -> dict[str, Netlist]:
     """The netlists of the mutant; those of the last one are kept."""
     global _read
     if _read is None or _read[0] != task:
@@ -160,7 +160,7 @@ def elaborated(task: Task) -> dict[str, Netlist]:
     return _read[1]
 
 
-def unmutated(task: Task) -> dict[str, Netlist]:
+def unmutated(task: JudgingTask) -> dict[str, Netlist]:
     """The netlists of the subject as it is."""
     assert task.sound is not None
     return _read_once(task.build, task.component, task.sound)

@@ -1,13 +1,14 @@
 """The operators: integer semantics, streams, cycles and template values, one file each. No torch in sight."""
 
+from mase_hw.ir.component import rectified
+from mase_hw.ir.finish import Result
 from mase_hw.ops.batch_norm1d import BatchNorm1d, batch_norm1d
 from mase_hw.ops.elementwise import Cast, cast
-from mase_hw.ops.linear import Linear, linear
-from mase_hw.ops.linear_folded import LinearFolded
-from mase_hw.ops.linear_serial import LinearSerial, serial
-from mase_hw.ops.linear_unrolled import LinearUnrolled
+from mase_hw.ops.linear.folded import LinearFolded
+from mase_hw.ops.linear.make import Linear
+from mase_hw.ops.linear.serial import LinearSerial, serial
+from mase_hw.ops.linear.unrolled import LinearUnrolled
 from mase_hw.ops.relu import ReLU, relu
-from mase_hw.ops.result import Result, rectified
 
 __all__ = [
     "BatchNorm1d",
@@ -20,7 +21,6 @@ __all__ = [
     "Result",
     "batch_norm1d",
     "cast",
-    "linear",
     "rectified",
     "relu",
     "serial",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase_hw.hardware.stream import Stream
+from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed
 from mase_hw.numerics.rounding import Integers
 

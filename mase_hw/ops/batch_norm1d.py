@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from mase_hw.hardware.component import Instance, Long, Pipe
-from mase_hw.hardware.cost import Cost
-from mase_hw.hardware.folding import Fold
-from mase_hw.hardware.plumbing import counter_carries, wraps
-from mase_hw.hardware.stream import Stream
+from mase_hw.ir.component import Instance, Pipe
+from mase_hw.ir.cost import Cost
+from mase_hw.ir.finish import Finish, Long, Result, finish
+from mase_hw.ir.plumbing import counter_carries, wraps
+from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
-from mase_hw.ops.folded_array import FoldedArray
-from mase_hw.ops.folded_cost import row_luts, starts_cost, weights_cost
-from mase_hw.ops.folded_text import word, words
-from mase_hw.ops.linear_unrolled import LinearUnrolled, unrolled
-from mase_hw.ops.matrix import ADDERS_PER_STAGE
-from mase_hw.ops.result import Finish, Result, finish, requantize_cost
+from mase_hw.ops.linear.fold import Fold
+from mase_hw.ops.linear.folded_array import FoldedArray
+from mase_hw.ops.linear.folded_cost import row_luts, starts_cost, weights_cost
+from mase_hw.ops.linear.folded_text import word, words
+from mase_hw.ops.linear.matrix import ADDERS_PER_STAGE
+from mase_hw.ops.linear.unrolled import LinearUnrolled, unrolled
+from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mase_hw.hardware.component import Instance, Pipe
-from mase_hw.hardware.cost import Cost
-from mase_hw.hardware.stream import Stream
+from mase_hw.ir.component import Instance, Pipe
+from mase_hw.ir.cost import Cost
+from mase_hw.ir.finish import Finish, Result, finish
+from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.result import Finish, Result, finish, requantize_cost
+from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mase_hw.hardware.stream import Stream
+from mase_hw.ir.finish import Result, finish
+from mase_hw.ir.stream import Stream
 from mase_hw.ops.elementwise import Elementwise
-from mase_hw.ops.result import Result, finish
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from torch import fx
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec
 from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_actual_target, get_node_module, get_node_place
-from mase_hw.hardware.layers import ELEMENTWISE_OPS, MATRIX_OPS, TYPELESS_OPS, Chain, Layer
+from mase_hw.lowering.layers import ELEMENTWISE_OPS, MATRIX_OPS, TYPELESS_OPS, Chain, Layer
 from mase_hw.modules import QuantizedMixin
 from mase_hw.numerics.rounding import Integers
 
@@ -19,13 +19,13 @@ SUPPORTED = (*MATRIX_OPS, *ELEMENTWISE_OPS, "flatten", "identity", "dropout")
 _ARGUMENTS = {"linear": ("data_in", "weight", "bias"), "batch_norm1d": ("data_in", "weight", "bias")}
 
 
-def chain_of(graph: MaseGraph, found: Collector, quantize: QuantizeConfig | None = None) -> Chain:
+def chain_of(graph: MaseGraph, problems: Collector, quantize: QuantizeConfig | None = None) -> Chain:
     """The graph's layers in order. Needs the common metadata; every node must be supported, quantized, read once."""
     inputs = [node for node in graph.fx_graph.nodes if node.op == "placeholder"]
     if len(inputs) != 1:
         names = ", ".join(node.name for node in inputs) or "none"
         text = f"the model has {len(inputs)} inputs ({names}); hardware takes one"
-        found.add(text, get_node_place(inputs[-1]) if inputs else None, "let forward take one tensor")
+        problems.add(text, get_node_place(inputs[-1]) if inputs else None, "let forward take one tensor")
     shape = tuple(_shape(inputs[0], "results", "data_out_0")[1:]) if inputs else ()
     order = _stream_order(shape)
     layers: list[Layer] = []
@@ -33,51 +33,51 @@ def chain_of(graph: MaseGraph, found: Collector, quantize: QuantizeConfig | None
     pending = order
     for node in graph.fx_graph.nodes:
         if node.op in ("get_attr", "output", "placeholder"):
-            _check_readers(node, found)
+            _check_readers(node, problems)
             continue
         if _asks_shape(node):
             continue
-        _check_readers(node, found)
-        layer = _layer(node, pending, found)
+        _check_readers(node, problems)
+        layer = _layer(node, pending, problems)
         if layer is not None and layer.spec.rounding is None and layer.op not in TYPELESS_OPS:
             unquantized.append(layer)
         elif layer is not None:
             layers.append(layer)
             if layer.op in MATRIX_OPS:
                 pending = None  # its weights took the order in; its outputs are a plain vector
-    _report_unquantized(unquantized, quantize, found)
-    found.raise_if_any()
+    _report_unquantized(unquantized, quantize, problems)
+    problems.raise_if_any()
     if not layers:
         text = "the model has no layer that becomes hardware"
-        found.add(text, get_node_place(inputs[0]) if inputs else None, f"supported: {', '.join(SUPPORTED)}")
+        problems.add(text, get_node_place(inputs[0]) if inputs else None, f"supported: {', '.join(SUPPORTED)}")
     elif all(layer.spec.rounding is None for layer in layers):
-        found.add(
+        problems.add(
             "no layer is quantized, so the input has no type",
             quantize.places.of("passes", "quantize") if quantize and quantize.places else None,
             _lines_to_add(layers[0].op, layers[0].name, quantize),
         )
-    found.raise_if_any()
+    problems.raise_if_any()
     return Chain(tuple(layers), shape, None if order is None else tuple(order.tolist()))
 
 
-def _layer(node: fx.Node, order: Integers | None, found: Collector) -> Layer | None:
+def _layer(node: fx.Node, order: Integers | None, problems: Collector) -> Layer | None:
     op, place, called = get_mase_op(node), get_node_place(node), _called(node)
     shape_in, shape_out = _shape(node, "args", "data_in_0"), _shape(node, "results", "data_out_0")
     if op in SHAPE_OPS:
         if len(shape_out) != 2 or shape_out[0] != shape_in[0]:
             text = f"{node.name}: {op} from {shape_in} to {shape_out} is not supported in hardware"
-            found.add(text, place, "only flattening to [batch, features] is")
+            problems.add(text, place, "only flattening to [batch, features] is")
         return None
     if node.all_input_nodes and node.all_input_nodes[0].op == "get_attr":
         text = f"{node.name}: {called} works on a constant of the model, not on its input"
-        found.add(text, place, "compute the constant once, in __init__, and store it as a buffer")
+        problems.add(text, place, "compute the constant once, in __init__, and store it as a buffer")
         return None
     if op not in (*MATRIX_OPS, *ELEMENTWISE_OPS):
-        found.add(f"{node.name}: {called} is not supported in hardware", place, f"supported: {', '.join(SUPPORTED)}")
+        problems.add(f"{node.name}: {called} is not supported in hardware", place, f"supported: {', '.join(SUPPORTED)}")
         return None
     if op != "relu" and len(shape_in) != 2:
         text = f"{node.name}: {called} on an input of shape {shape_in} is not supported in hardware"
-        found.add(text, place, "flatten it to [batch, features] first")
+        problems.add(text, place, "flatten it to [batch, features] first")
         return None
     module = get_node_module(node)
     in_features, out_features = (int(np.prod(shape[1:])) for shape in (shape_in, shape_out))
@@ -85,20 +85,20 @@ def _layer(node: fx.Node, order: Integers | None, found: Collector) -> Layer | N
         try:
             integers = _reorder(module.integers(), order)
         except ProblemsError as error:  # parameters that are no numbers; go on, to show the problems of all layers
-            found.problems += error.problems
+            problems.problems += error.problems
             return None
         return Layer(node.name, op, module.spec, in_features, out_features, integers, place, called)
     return Layer(node.name, op, QuantSpec(), in_features, out_features, {}, place, called)
 
 
-def _report_unquantized(layers: list[Layer], quantize: QuantizeConfig | None, found: Collector) -> None:
+def _report_unquantized(layers: list[Layer], quantize: QuantizeConfig | None, problems: Collector) -> None:
     """One problem for each table that is missing: a TOML takes its lines once, however many layers they rule."""
     by_key: dict[str, list[Layer]] = {}
     for layer in layers:
         by_key.setdefault(_key(layer.op, layer.name, quantize), []).append(layer)
     for alike in by_key.values():
         first, names = alike[0], ", ".join(layer.name for layer in alike)
-        found.add(
+        problems.add(
             f"{names}: {first.called} is not quantized",
             quantize.where(first.name, first.op) if quantize else None,
             _lines_to_add(first.op, first.name, quantize),
@@ -125,24 +125,26 @@ def _lines_to_add(op: str, name: str, quantize: QuantizeConfig | None) -> str:
     return "\n".join(lines)
 
 
-def _check_readers(node: fx.Node, found: Collector) -> None:
+def _check_readers(node: fx.Node, problems: Collector) -> None:
     if node.op == "output":
         given = node.args[0]
         if not isinstance(given, fx.Node):
             what = f"{len(given)} values" if isinstance(given, tuple | list) else "no tensor"
             what = "a dict" if isinstance(given, dict) else what
             text = f"the model returns {what}; hardware gives one tensor"
-            found.add(text, get_node_place(node), "let forward return the last layer's result alone")
+            problems.add(text, get_node_place(node), "let forward return the last layer's result alone")
         elif given.op == "get_attr":
             text = "the model returns a constant, whatever its input is"
-            found.add(text, get_node_place(node), "let forward return the last layer's result")
+            problems.add(text, get_node_place(node), "let forward return the last layer's result")
         return
     readers = [user.name for user in node.users if not _asks_shape(user)]
     if node.op not in ("get_attr", "placeholder") and not readers:
-        found.add(f"{node.name}: its result is never used", get_node_place(node), "delete the call, or use its result")
+        problems.add(
+            f"{node.name}: its result is never used", get_node_place(node), "delete the call, or use its result"
+        )
     if node.op != "get_attr" and len(readers) > 1:
         text = f"{node.name} is read by {len(readers)} nodes ({', '.join(readers)}), and hardware has no forks yet"
-        found.add(text, get_node_place(node), "let each result be read once: no branches, no skip connections")
+        problems.add(text, get_node_place(node), "let each result be read once: no branches, no skip connections")
 
 
 def _asks_shape(node: fx.Node) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 from mase_hw import __version__
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.emit import Build
-from mase_hw.prove.claims import Claim
-from mase_hw.prove.run import Proof
+from mase_hw.prove.claims.claim import Claim
+from mase_hw.prove.prove import Proof
 
 SCHEMA = 1
 NAME = "certificate.json"

@@ -8,7 +8,7 @@ from typing import Any
 from mase_hw.emit import Build
 from mase_hw.report.reading import DAMAGED, changed, read_table, said
 from mase_hw.synth.report import SCHEMA
-from mase_hw.synth.run import digests
+from mase_hw.synth.synthesis import digests
 
 FIGURES = ("lut", "ff", "dsp", "bram")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.emit import Build
-from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.ir.plumbing import Plumbing
 from mase_hw.report.reading import DAMAGED, changed, read_table, said
 from mase_hw.simulate.verdict import NAME, SCHEMA, file_hashes
 

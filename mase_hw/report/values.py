@@ -10,10 +10,10 @@ import numpy as np
 
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
-from mase_hw.hardware import Component, Stream
+from mase_hw.ir import Component, Stream
+from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, to_integers
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.result import Finish
 from mase_hw.report.layers import type_text
 from mase_hw.simulate.stimulus import stimulus
 

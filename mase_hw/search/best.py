@@ -21,8 +21,8 @@ from mase_hw.files import write_whole
 from mase_hw.flow import emit
 from mase_hw.search.prepare import Prepared
 from mase_hw.search.results import result_of
-from mase_hw.search.run import save_weights, weights_path
 from mase_hw.search.space import Sample, quantize_args, redefine_args
+from mase_hw.search.trials import save_weights, weights_path
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

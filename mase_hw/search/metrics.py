@@ -17,8 +17,8 @@ from torch import Tensor
 from mase_hw.config import Config
 from mase_hw.config.search import Direction, Metric, SearchConfig
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module
-from mase_hw.hardware import Design
-from mase_hw.hardware.lower import lower
+from mase_hw.ir import Design
+from mase_hw.lowering.lower import lower
 from mase_hw.modules import QuantizedMixin
 from mase_hw.passes import add_hardware_metadata_analysis_pass
 

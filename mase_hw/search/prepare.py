@@ -14,7 +14,7 @@ from mase_hw.config import Config
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec
 from mase_hw.config.search import SearchConfig, parse_search
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
-from mase_hw.hardware.choose import choose
+from mase_hw.lowering.choose import choose
 from mase_hw.passes.layers import chain_of
 from mase_hw.search.candidate import Clock, Workshop
 from mase_hw.search.metrics import Measured, hardware_metrics
@@ -82,20 +82,20 @@ def prepare(config: Config, n_trials: int | None = None) -> Prepared:
 
     `n_trials` takes the place of the TOML's.
     """
-    with Collector() as found:
-        search = parse_search(config.search, found, config.places)
+    with Collector() as problems:
+        search = parse_search(config.search, problems, config.places)
     search = replace(search, n_trials=n_trials or search.n_trials)
     device, note = choose_device(config.training.accelerator)
     task = load_task(config, fresh=search.training is not None)
     task.model.to(device)
     workshop = Workshop(config, search, task.model, task.shape, task.data)
-    with Collector() as found:
-        space = make_space(search.space, workshop.nodes(), found)
+    with Collector() as problems:
+        space = make_space(search.space, workshop.nodes(), problems)
     notes = (*task.notes, *((note,) if note else ()), *_notes(search, space))
     prepared = Prepared(config, search, task.model, workshop, space, device.type, notes)
-    with Collector() as found:
-        found.attempt(lambda: _check_split(prepared))
-        found.attempt(lambda: _try_out(prepared))
+    with Collector() as problems:
+        problems.attempt(lambda: _check_split(prepared))
+        problems.attempt(lambda: _try_out(prepared))
     return prepared
 
 
@@ -130,9 +130,9 @@ def _try_out(prepared: Prepared) -> None:
     ruled = QuantizeConfig(by, QuantSpec(), subject="search.search_space.seed")
     where = config.where("search", "strategy", "hw_runner", wanted[0])
     try:
-        with Collector() as found:
-            chain = chain_of(candidate.graph, found, ruled)
-            choose(chain, config.hardware, config.target, found)
+        with Collector() as problems:
+            chain = chain_of(candidate.graph, problems, ruled)
+            choose(chain, config.hardware, config.target, problems)
     except ProblemsError as error:
         subject = f"search.strategy.hw_runner.{wanted[0]}: some samples cannot become hardware: "
         raise ProblemsError(*(_told(problem, subject, where) for problem in error.problems)) from None

@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from mase_hw.config.search import SearchConfig
 from mase_hw.files import write_whole
-from mase_hw.search.run import RESULT, weights_path
+from mase_hw.search.trials import RESULT, weights_path
 
 
 def completed(study: Study) -> list[FrozenTrial]:

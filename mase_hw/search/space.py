@@ -62,11 +62,13 @@ def _floats_first(choices: Choices) -> tuple[str | None, ...]:
     return tuple(sorted(choices.quantizers, key=lambda name: name is not None))
 
 
-def make_space(config: SpaceConfig, graph: MaseGraph, found: Collector) -> Space:
+def make_space(config: SpaceConfig, graph: MaseGraph, problems: Collector) -> Space:
     """The choices of the graph's nodes. Entries that name nothing, or ask for what cannot be, are problems."""
     seed = config.seed
     layers = [node for node in graph.fx_graph.nodes if node.op not in NO_LAYER]
-    seed.check_keys([node.name for node in layers], TYPE_OF_OP, found, offered={get_mase_op(node) for node in layers})
+    seed.check_keys(
+        [node.name for node in layers], TYPE_OF_OP, problems, offered={get_mase_op(node) for node in layers}
+    )
     nodes: dict[str, Choices] = {}
     told: set[tuple[str, str]] = set()
     for node in layers:
@@ -77,15 +79,15 @@ def make_space(config: SpaceConfig, graph: MaseGraph, found: Collector) -> Space
                 told.add((key, subject))
                 place = get_node_place(node)
                 notes = (f"{node.name} is called at {place}",) if place else ()
-                found.add(f"{seed.subject}.{key}: {text}", seed.place_of(key), hint, notes)
+                problems.add(f"{seed.subject}.{key}: {text}", seed.place_of(key), hint, notes)
         choices = _applicable(node, op, choices)
         if op in LISTED or choices.quantizes or choices.widens:
             nodes[node.name] = choices
     space = Space(MappingProxyType(nodes))
-    if space.size == 1 and not found.problems:
+    if space.size == 1 and not problems.problems:
         where = seed.places.of("search", "search_space", "seed") if seed.places else None
         hint = "give some key a list of two choices or more"
-        found.add("search.search_space.seed: every node has one choice, so there is nothing to search", where, hint)
+        problems.add("search.search_space.seed: every node has one choice, so there is nothing to search", where, hint)
     return space
 
 

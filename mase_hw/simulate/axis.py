@@ -13,7 +13,7 @@ import numpy as np
 from mase_hw import resources
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit.axis import AxisPort, AxisTop
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.simulate import toolchain
 from mase_hw.simulate.bench import Pattern, clear, run_bench
 from mase_hw.simulate.outcome import Outcome

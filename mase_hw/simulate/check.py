@@ -13,8 +13,8 @@ from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.emit.render import render_alone
-from mase_hw.hardware import Component, Design
-from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.ir import Component, Design
+from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.axis import fewer, find_cocotbext_axi, simulate_axis
 from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, simulate
@@ -34,7 +34,7 @@ AROUND = 32  # vectors on each side of a failure that are run again with a probe
 
 
 @dataclass(frozen=True)
-class Request:
+class SimRequest:
     """What the user asks of a simulation."""
 
     vectors: int = 256  # random ones, beside the others
@@ -72,7 +72,7 @@ class Bench:
 
 def check(
     build: Build,
-    request: Request,
+    request: SimRequest,
     progress: Progress = lambda _: None,
     advance: Advance = lambda _done, _all: None,
 ) -> Iterator[Checked]:
@@ -133,7 +133,7 @@ def _component(build: Build, component: Component) -> Bench:
     return Bench(component.name, design, (*parts, wrapper), None, work)
 
 
-def _check_axis(build: Build, name: str, request: Request) -> Checked:
+def _check_axis(build: Build, name: str, request: SimRequest) -> Checked:
     """The design through its AXI4-Stream ports."""
     assert build.axis is not None
     samples = None if build.samples is None else build.samples.x
@@ -144,7 +144,7 @@ def _check_axis(build: Build, name: str, request: Request) -> Checked:
     return Checked(name, build.design, vectors.groups, outcome)
 
 
-def _check_cocotb(bench: Bench, request: Request) -> Checked:
+def _check_cocotb(bench: Bench, request: SimRequest) -> Checked:
     vectors = stimulus(bench.design, request.vectors, request.seed, bench.samples)
     waves = bench.folder.parent / "waves" if request.waves and bench.name == DESIGN else None
     job = make_job(bench.design, bench.files, vectors, request, waves)
@@ -152,7 +152,7 @@ def _check_cocotb(bench: Bench, request: Request) -> Checked:
     return Checked(bench.name, bench.design, vectors.groups, outcome)
 
 
-def _check_native(bench: Bench, request: Request, advance: Advance) -> Checked:
+def _check_native(bench: Bench, request: SimRequest, advance: Advance) -> Checked:
     vectors = blocks(bench.design, request.vectors, request.seed, bench.samples)
     work = bench.folder / "native"
     outcome = simulate_native(bench.design, bench.files, vectors, request.patterns, request.seed, work, advance=advance)
@@ -163,7 +163,7 @@ def _check_native(bench: Bench, request: Request, advance: Advance) -> Checked:
     return Checked(bench.name, bench.design, vectors.groups, outcome)
 
 
-def _trace(bench: Bench, request: Request, vectors: Blocks, result: PatternResult, work: Path) -> str:
+def _trace(bench: Bench, request: SimRequest, vectors: Blocks, result: PatternResult, work: Path) -> str:
     """The vectors around a failure once more, with a probe on every stream: which component is the first wrong one."""
     found = [stream.mismatch.vector for stream in result.streams if stream.mismatch]
     at = found[0] if found else result.vectors
@@ -184,7 +184,9 @@ def alone(design: Design, component: Component) -> Design:
     return Design(f"{design.name}_{component.name}_alone", (single,), design.nodes)
 
 
-def make_job(design: Design, files: tuple[Path, ...], vectors: Stimulus, request: Request, waves: Path | None) -> Job:
+def make_job(
+    design: Design, files: tuple[Path, ...], vectors: Stimulus, request: SimRequest, waves: Path | None
+) -> Job:
     """Every stream of the design with the integers it must carry and, at the ends, the cycles it must keep."""
     timing = design.schedule
     count = len(vectors.x)

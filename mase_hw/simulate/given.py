@@ -11,7 +11,7 @@ from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import PATTERNS, simulate
-from mase_hw.simulate.check import Engine, Request, make_job
+from mase_hw.simulate.check import Engine, SimRequest, make_job
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_stimulus import Blocks
 from mase_hw.simulate.outcome import Outcome
@@ -41,7 +41,7 @@ def simulate_given(build: Build, x: Integers, engine: Engine = "native", stall: 
     if engine == "native":
         outcome = simulate_native(design, files, Blocks(design, stimulus, 0, seed), patterns, seed, work)
     else:
-        request = Request(0, seed, patterns, engine=engine)
+        request = SimRequest(0, seed, patterns, engine=engine)
         outcome = simulate(make_job(design, files, stimulus, request, None), work)
     if outcome.stopped:
         raise KeyboardInterrupt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.simulate.outcome import Outcome, PatternResult, StreamResult
 
 CLOCK_PERIOD = 2  # time steps of the test bench

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import Pattern, StreamSpec
 from mase_hw.simulate.native_build import build_library

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import Pattern
 from mase_hw.simulate.native_library import Captured, Library, Settings, Status

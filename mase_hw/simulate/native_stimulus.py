@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.stimulus import Stimulus, stimulus
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mase_hw.hardware import Design
-from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.ir import Design
+from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 
 

@@ -17,30 +17,30 @@ _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, AssertionError, 
 def check_whole(build: Build) -> None:
     """Every missing or damaged file of the build as a Problem. RTL may have been edited: that is what is simulated."""
     hint = f"emit the build again: mase-hw emit model.toml --out {build.path}"
-    with Collector() as found:
+    with Collector() as problems:
         for key in _NEEDED:
             if key not in build.manifest:
-                found.add(f"{build.path / 'manifest.json'} has no {key}", hint=hint)
-        found.raise_if_any()
+                problems.add(f"{build.path / 'manifest.json'} has no {key}", hint=hint)
+        problems.raise_if_any()
         try:
             parameters = build.path / build.manifest["parameters"]["path"]
             wanted = build.manifest["parameters"]["sha256"]
             for path in (*build.rtl, parameters):
                 if not path.is_file():
-                    found.add(f"{path} is missing", hint=hint)
+                    problems.add(f"{path} is missing", hint=hint)
             if parameters.is_file() and _sha256(parameters) != wanted:
-                found.add(f"{parameters} is damaged: it is not the file that emit wrote", hint=hint)
-            found.raise_if_any()
+                problems.add(f"{parameters} is damaged: it is not the file that emit wrote", hint=hint)
+            problems.raise_if_any()
             assert build.design.components
             assert isinstance(build.design.name, str), "top is no name"
         except _DAMAGED as error:
             text = f"{build.path / 'manifest.json'} is damaged: {type(error).__name__}: {error}"
-            found.add(text, hint=hint)
-            found.raise_if_any()
+            problems.add(text, hint=hint)
+            problems.raise_if_any()
         try:
             assert build.samples is None or len(build.samples.x)
         except _DAMAGED:
-            found.add(f"{build.path / 'sim' / 'samples.npz'} is damaged", hint=hint)
+            problems.add(f"{build.path / 'sim' / 'samples.npz'} is damaged", hint=hint)
 
 
 def _sha256(path: Path) -> str:

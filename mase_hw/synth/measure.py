@@ -12,7 +12,7 @@ from mase_hw.simulate.whole import check_whole
 from mase_hw.synth.pnr import Routed, find_nextpnr, route
 from mase_hw.synth.process import Progress
 from mase_hw.synth.report import document, uses_dsp, write_report
-from mase_hw.synth.run import synthesize
+from mase_hw.synth.synthesis import synthesize
 from mase_hw.synth.targets import NETLIST, TARGETS
 
 ROUTING = "placing and routing: minutes, for a large design many of them"

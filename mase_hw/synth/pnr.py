@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.hardware.cost import Cost
-from mase_hw.synth.process import Progress, Task, TimedOutError, run_tasks
+from mase_hw.ir.cost import Cost
+from mase_hw.synth.process import Progress, SynthTask, TimedOutError, run_tasks
 
 REPORT = "pnr.json"
 # Asked for so that the placer does its best; a design that does not reach it is no error.
@@ -77,7 +77,7 @@ def route(
         "--timing-allow-fail",
         *("--seed", str(seed)),
     )
-    task = Task("nextpnr", (*command, *options, "--json", netlist.name, "--report", REPORT), folder)
+    task = SynthTask("nextpnr", (*command, *options, "--json", netlist.name, "--report", REPORT), folder)
     try:
         (code,) = run_tasks([task], timeout, progress)
     except TimedOutError:

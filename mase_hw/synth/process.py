@@ -28,7 +28,7 @@ class TimedOutError(Exception):
 
 
 @dataclass(frozen=True)
-class Task:
+class SynthTask:
     """A command to run in its own folder; both its outputs go to `log` there."""
 
     name: str
@@ -43,7 +43,7 @@ class Task:
         return self.log.read_text("utf-8", errors="replace")
 
 
-def run_tasks(tasks: Sequence[Task], timeout: float | None, progress: Progress) -> list[int]:
+def run_tasks(tasks: Sequence[SynthTask], timeout: float | None, progress: Progress) -> list[int]:
     """Runs all tasks at once to their end and gives their exit codes (negative: the signal that ended one).
 
     Whatever goes wrong here, Ctrl-C too, ends the children with all that they started before it is passed on.
@@ -77,7 +77,7 @@ def run_tasks(tasks: Sequence[Task], timeout: float | None, progress: Progress) 
             _end(child)
 
 
-def _step(task: Task) -> str:
+def _step(task: SynthTask) -> str:
     """The last step that the log names."""
     with task.log.open("rb") as log:
         log.seek(max(0, task.log.stat().st_size - 20_000))

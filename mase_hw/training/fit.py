@@ -47,12 +47,12 @@ def count_outputs(model: nn.Module, shape: tuple[int, ...], where: Place | None 
 def check_training_data(model: nn.Module, dataset: Dataset, settings: TrainingConfig) -> None:
     """There must be samples to train on, and enough in a batch."""
     normed = any(isinstance(module, _NORMS) for module in model.modules())
-    with Collector() as found:
+    with Collector() as problems:
         if not len(dataset.x_train):
             hint = "return x_train and y_train too, or choose another data set"
-            found.add(f"{dataset.name} has no samples to train on", hint=hint)
+            problems.add(f"{dataset.name} has no samples to train on", hint=hint)
         elif min(settings.batch_size, len(dataset.x_train)) == 1 and normed:
             hint = "a batch norm needs at least two samples: raise batch_size"
-            found.add("a batch of 1 sample cannot be normed in training", hint=hint)
+            problems.add("a batch of 1 sample cannot be normed in training", hint=hint)
         if not any(parameter.requires_grad for parameter in model.parameters()):
-            found.add(f"{type(model).__name__} has no parameters to train", hint="is requires_grad off?")
+            problems.add(f"{type(model).__name__} has no parameters to train", hint="is requires_grad off?")

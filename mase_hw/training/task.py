@@ -18,7 +18,7 @@ from mase_hw.training.fit import check_fit
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """What there is to work on; `shape` is that of one sample."""
 
     model: nn.Module
@@ -32,25 +32,27 @@ class Task:
         return self.dataset
 
 
-def load_task(config: Config, *, fresh: bool = False, needs_data: bool = True) -> Task:
+def load_task(config: Config, *, fresh: bool = False, needs_data: bool = True) -> TrainingTask:
     """The model and the data that the configuration names, checked against each other.
 
     Without `load_name` a `fresh` model has torch's own start weights, drawn from the seed; otherwise random ones in
     every parameter and statistic, as `emit` has them.
     """
-    with Collector() as found:
-        loaded = found.attempt(lambda: _start(config) if fresh and config.load_name is None else load_weights(config))
+    with Collector() as problems:
+        loaded = problems.attempt(
+            lambda: _start(config) if fresh and config.load_name is None else load_weights(config)
+        )
         if config.dataset is None and needs_data:
             hint = 'add dataset = "digits" to the TOML, or name it on the command line after the model'
-            found.add("dataset is missing", config.where(), hint)
-        dataset = found.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
+            problems.add("dataset is missing", config.where(), hint)
+        dataset = problems.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
     assert loaded is not None
     model, notes = loaded
     if dataset is None:
-        return Task(model, None, input_shape(model, None, config.where("model")), notes)
+        return TrainingTask(model, None, input_shape(model, None, config.where("model")), notes)
     fits = check_fit(model, dataset, config.where("dataset"))
     shape = input_shape(model, dataset, config.where("dataset"))
-    return Task(model, dataset, shape, (*notes, *fits, *_other_statistics(config, dataset)))
+    return TrainingTask(model, dataset, shape, (*notes, *fits, *_other_statistics(config, dataset)))
 
 
 def _start(config: Config) -> tuple[nn.Module, tuple[str, ...]]:

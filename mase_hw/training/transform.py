@@ -22,7 +22,7 @@ from mase_hw.passes.layers import chain_of
 from mase_hw.training.device import choose_device
 from mase_hw.training.evaluate import Score, evaluate
 from mase_hw.training.quantized import quantizes
-from mase_hw.training.task import Task
+from mase_hw.training.task import TrainingTask
 
 FOLDER = "transform"
 
@@ -37,7 +37,7 @@ class Transformed:
     notes: tuple[str, ...]
 
 
-def transform(config: Config, task: Task) -> Transformed:
+def transform(config: Config, task: TrainingTask) -> Transformed:
     """The TOML's passes in the order in which `emit` applies them."""
     device, note = choose_device(config.training.accelerator)
     model = task.model.to(device).eval()
@@ -66,9 +66,9 @@ def transform(config: Config, task: Task) -> Transformed:
 def not_ready(done: Transformed) -> str | None:
     """Why `emit` would refuse the transformed graph; None where it would not for a reason that is known here."""
     try:
-        with Collector() as found:
+        with Collector() as problems:
             graph, _ = remove_identity_transform_pass(deepcopy_mase_graph(done.after))  # as `emit` does
-            chain_of(graph, found)
+            chain_of(graph, problems)
     except ProblemsError as error:
         first, more = error.problems[0].message, len(error.problems) - 1
         return f"{first} (and {more} more)" if more else first
@@ -83,7 +83,7 @@ def show_changes(done: Transformed) -> None:
     summarize_quantization_analysis_pass(done.before, done.after, save_dir=None)
 
 
-def save_transformed(config: Config, task: Task, done: Transformed) -> Path:
+def save_transformed(config: Config, task: TrainingTask, done: Transformed) -> Path:
     """Weights, the transformed graph's state and the configuration; the TOML that ties them together."""
     folder = config.output / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ from mase_hw.flow import compile_model, emit
 from mase_hw.numerics import Fixed
 from mase_hw.simulate import Outcome, lint
 from mase_hw.simulate.axis import MOST, fewer, find_cocotbext_axi, simulate_axis
-from mase_hw.simulate.check import Request, check
+from mase_hw.simulate.check import SimRequest, check
 from mase_hw.simulate.stimulus import Stimulus, stimulus
 
 slow = pytest.mark.slow
@@ -109,7 +109,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 def run(build: Build, work: Path, files: tuple[Path, ...] = (), patterns: tuple[str, ...] = ("both",)) -> Outcome:
     assert build.axis is not None
     vectors = stimulus(build.design, 40, 3)
-    asked = tuple(p for p in Request().patterns if p in patterns)
+    asked = tuple(p for p in SimRequest().patterns if p in patterns)
     return simulate_axis(build.design, build.axis, files or tuple(build.rtl), vectors, asked, 5, work)
 
 
@@ -165,7 +165,7 @@ def test_without_the_extra_it_says_what_to_install(build: Build, monkeypatch: py
     with pytest.raises(ProblemsError, match=re.escape("pip install 'mase-hw[axis]'")):
         find_cocotbext_axi()
     with pytest.raises(ProblemsError, match="cocotbext-axi: not installed"):
-        next(check(build, Request()))  # before anything was simulated
+        next(check(build, SimRequest()))  # before anything was simulated
     assert not (build.path / "sim" / "design").exists()
 
 

@@ -13,7 +13,7 @@ from support import eight_bit, randomized
 from mase_hw.emit import Build, read_build, write_build
 from mase_hw.flow import compile_model
 from mase_hw.models import get_model
-from mase_hw.simulate.check import Checked, Request, check
+from mase_hw.simulate.check import Checked, SimRequest, check
 
 pytestmark = pytest.mark.slow
 
@@ -114,11 +114,11 @@ def mutate(build: Build, mutant: Mutant, folder: Path) -> Build:
 
 
 def run(build: Build, only: str) -> Checked:
-    return next(iter(check(build, Request(vectors=200, only=only))))
+    return next(iter(check(build, SimRequest(vectors=200, only=only))))
 
 
 def test_sound_build_passes(sound: Build) -> None:
-    for checked in check(sound, Request(vectors=200)):
+    for checked in check(sound, SimRequest(vectors=200)):
         assert checked.outcome.passed, checked.outcome.failures
 
 

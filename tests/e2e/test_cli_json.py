@@ -124,6 +124,6 @@ def test_hardware(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"{len(claims)} of {len(claims)} claims proved\n"
     with pytest.raises(SystemExit):
         main(["prove", build, "--verbose"])
-    assert "mase_hw.prove.netlist: " in capsys.readouterr().err
+    assert "mase_hw.prove.netlist.netlist: " in capsys.readouterr().err
     main(["synth", build, "--target", "generic", "--flat", "--verbose"])
     assert "mase_hw.synth.process: flat: " in capsys.readouterr().err

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from mase_hw.cli import main
 from mase_hw.emit import Build, read_build, write_build
-from mase_hw.hardware import Design, full_range
+from mase_hw.ir import Design, full_range
 from mase_hw.numerics import Fixed
-from mase_hw.ops import linear
+from mase_hw.ops.linear.make import linear
 from mase_hw.prove.certificate import write_certificate
-from mase_hw.prove.claims import Claim
-from mase_hw.prove.run import Proof
+from mase_hw.prove.claims.claim import Claim
+from mase_hw.prove.prove import Proof
 from mase_hw.simulate.whole import check_whole
 
 FUZZ = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -20,9 +20,9 @@ from fuzzing.run import Result, emit_case, run_case
 from fuzzing.save import REPRODUCE, command_in, save_case
 
 from mase_hw.cli import main
+from mase_hw.ir.finish import Finish
 from mase_hw.numerics import requantize
 from mase_hw.numerics.rounding import Integers, Rounding
-from mase_hw.ops.result import Finish
 
 BATCHES, SIZE = 3, 10
 

@@ -36,8 +36,8 @@ def read_config(path: Path) -> None:
 
 
 def _search(config: Any) -> None:
-    with Collector() as found:
-        parse_search(config.search, found, config.places)
+    with Collector() as problems:
+        parse_search(config.search, problems, config.places)
 
 
 @FUZZ

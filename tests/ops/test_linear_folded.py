@@ -13,12 +13,12 @@ from support import assert_rtl_equal, assert_yosys_elaborates, write_rtl
 
 from mase_hw.emit import render
 from mase_hw.emit.store import load_design, save_design
-from mase_hw.hardware import Design, full_range
-from mase_hw.hardware.folding import stream_lanes
+from mase_hw.ir import Design, full_range
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result
 from mase_hw.ops.affine import align
-from mase_hw.ops.linear_folded import LinearFolded, folded_linear
+from mase_hw.ops.linear.fold import stream_lanes
+from mase_hw.ops.linear.folded import LinearFolded, folded_linear
 from mase_hw.synth import synthesize
 
 F8 = Fixed(8, 4)

@@ -11,12 +11,12 @@ from support import assert_rtl_equal, assert_yosys_elaborates, write_rtl
 
 from mase_hw.adders.tables import ADDED_BITS, ALONE_BITS, Bit, tables
 from mase_hw.emit.store import load_design, save_design
-from mase_hw.hardware import Design, Stream
+from mase_hw.ir import Design, Stream
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops import LinearSerial, Result, rectified, serial
 from mase_hw.ops.affine import align
-from mase_hw.ops.serial_plan import digits_of
+from mase_hw.ops.linear.serial_plan import digits_of
 
 F8 = Fixed(8, 4)
 TABLES = "tables"

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from support import assert_rtl_equal, write_rtl
 
-from mase_hw.hardware import Design, Stream
+from mase_hw.ir import Design, Stream
 from mase_hw.numerics import Fixed
-from mase_hw.ops import linear
-from mase_hw.ops.adder_text import Sum, nodes_text
-from mase_hw.ops.linear_unrolled import LinearUnrolled
-from mase_hw.prove.netlist import elaborate
-from mase_hw.prove.run import prove_design
+from mase_hw.ops.linear.adder_text import Sum, nodes_text
+from mase_hw.ops.linear.make import linear
+from mase_hw.ops.linear.unrolled import LinearUnrolled
+from mase_hw.prove.netlist.netlist import elaborate
+from mase_hw.prove.prove import prove_design
 
 F6 = Fixed(6, 0)
 

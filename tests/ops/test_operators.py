@@ -28,7 +28,7 @@ from support import (
 from torch import nn
 
 from mase_hw.flow import Compiled, compile_model
-from mase_hw.hardware.parts import divisors
+from mase_hw.lowering.parts import divisors
 from mase_hw.numerics import Fixed, Rounding
 
 F8 = Fixed(8, 4)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support import assert_rtl_equal
 
-from mase_hw.hardware import Design, Stream
+from mase_hw.ir import Design, Stream
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result
 from mase_hw.ops.affine import align
-from mase_hw.ops.linear_unrolled import unrolled
+from mase_hw.ops.linear.unrolled import unrolled
 
 RANGES = [(lo, hi) for lo in range(-9, 8) for hi in range(lo, 8, 3)]
 X, ONE = Fixed(5, 3), Fixed(2, 0)

@@ -17,7 +17,7 @@ from mase_hw.datasets.files import FileReader, cache_folder, find, missing
 from mase_hw.datasets.jsc.arrays import read_h5, read_npz
 from mase_hw.datasets.jsc.columns import CLASSES, FEATURES
 from mase_hw.datasets.jsc.text import Table, read_arff, read_csv
-from mase_hw.datasets.registry import Dataset, Labels, Request, register
+from mase_hw.datasets.registry import DataRequest, Dataset, Labels, register
 from mase_hw.datasets.split import statistics_of, stratified
 
 DESCRIPTION = "https://www.openml.org/api/v1/json/data/42468"
@@ -41,7 +41,7 @@ _STEMS = (
 
 
 @register("jsc")
-def jsc(request: Request) -> Dataset:
+def jsc(request: DataRequest) -> Dataset:
     """Of each class 70 % to train, 10 % to validate, 20 % to test; standardised with the statistics of the first."""
     path = find(request, [f"{stem}{suffix}" for stem in _STEMS for suffix in _READERS])
     x, y = _downloaded(request) if path is None else read_jsc(path)
@@ -67,7 +67,7 @@ def _enough(reader: FileReader, y: Labels) -> None:
         raise reader.refuse(f"{reader.path.name} has too few rows of a class: {held}", hint)
 
 
-def _downloaded(request: Request) -> Table:
+def _downloaded(request: DataRequest) -> Table:
     folder = cache_folder()
     try:
         url, md5 = _address()

@@ -54,14 +54,16 @@ def _inputs(graph: MaseGraph, dummy_in: Any) -> list[Any]:
     if not isinstance(dummy_in, Mapping):
         hint = f'pass {{"dummy_in": {{{example}}}}}'
         raise ProblemsError(Problem("add_common_metadata_analysis_pass: dummy_in is missing", hint=hint))
-    with Collector() as found:
+    with Collector() as problems:
         for name in dummy_in:
             if name not in names:
-                found.add(f"dummy_in: forward has no argument {name}", hint=nearest(name, names, "its arguments"))
+                problems.add(f"dummy_in: forward has no argument {name}", hint=nearest(name, names, "its arguments"))
         values = []
         for node, name in zip(slots, names, strict=True):
             if name not in dummy_in and not node.args:
-                found.add(f"dummy_in: {name} is missing", get_node_place(node), f'pass {{"dummy_in": {{{example}}}}}')
+                problems.add(
+                    f"dummy_in: {name} is missing", get_node_place(node), f'pass {{"dummy_in": {{{example}}}}}'
+                )
             values.append(dummy_in.get(name, node.args[0] if node.args else None))
     return values
 

@@ -8,7 +8,7 @@ from typing import Any
 from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget, parse_hardware
 from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph
-from mase_hw.hardware.choose import choose
+from mase_hw.lowering.choose import choose
 from mase_hw.passes.layers import SUPPORTED, chain_of
 
 
@@ -28,13 +28,13 @@ def add_hardware_metadata_analysis_pass(
         target = HardwareTarget("top", target_interval=target_interval)
     places, quantize = args.pop("places", None), args.pop("quantize", None)
     config = args.pop("config", None)
-    with Collector() as found:
+    with Collector() as problems:
         if not isinstance(config, HardwareConfig):
-            config = parse_hardware(args, found, places) if args else HardwareConfig("type", HardwareSpec())
-        found.raise_if_any()
-        chain = chain_of(graph, found, quantize)
-        config.check_keys([layer.name for layer in chain.layers], SUPPORTED, found)
-        choices = choose(chain, config, target, found)
+            config = parse_hardware(args, problems, places) if args else HardwareConfig("type", HardwareSpec())
+        problems.raise_if_any()
+        chain = chain_of(graph, problems, quantize)
+        config.check_keys([layer.name for layer in chain.layers], SUPPORTED, problems)
+        choices = choose(chain, config, target, problems)
     by_name = {layer.name: choice for layer, choice in zip(chain.layers, choices, strict=True)}
     for node in graph.fx_graph.nodes:
         choice = by_name.get(node.name)

@@ -34,8 +34,8 @@ def profile_statistics_analysis_pass(
     `parameters["software"]["args"][argument]["stat"][statistic]`. `info`: `samples` run, `notes` for the user.
     """
     args = dict(pass_args or {})
-    with Collector() as found:
-        table = Table(args, (PASS,), found, None)
+    with Collector() as problems:
+        table = Table(args, (PASS,), problems, None)
         table.only((*_KEYS, *_SOURCE))
         by = table.choice("by", "type", BY)
         weights = find_targets(graph, table, "target_weight_nodes", by)
@@ -44,7 +44,7 @@ def profile_statistics_analysis_pass(
         for_activations = _statistics(table, "activation_statistics")
         samples = bool(activations and for_activations)
         if samples:
-            check_source(args, PASS, found)
+            check_source(args, PASS, problems)
     for node in weights:
         tensors = parameters_of(node)
         for name in ("weight", "bias"):

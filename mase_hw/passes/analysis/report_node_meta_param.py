@@ -27,12 +27,12 @@ def report_node_meta_param_analysis_pass(
     `info["text"]` is what was printed.
     """
     args = dict(pass_args or {})
-    with Collector() as found:
-        parts = _parts(args.get("which", "all"), found)
+    with Collector() as problems:
+        parts = _parts(args.get("which", "all"), problems)
         for key in args:
             if key not in ("which", "save_path"):
                 hint = nearest(key, ("which", "save_path"), "known")
-                found.add(f"report_node_meta_param_analysis_pass: unknown key {key}", hint=hint)
+                problems.add(f"report_node_meta_param_analysis_pass: unknown key {key}", hint=hint)
     tables = []
     for part in parts:
         rows = [
@@ -50,14 +50,14 @@ def report_node_meta_param_analysis_pass(
     return graph, {"text": text}
 
 
-def _parts(which: Any, found: Collector) -> tuple[str, ...]:
+def _parts(which: Any, problems: Collector) -> tuple[str, ...]:
     words = [which] if isinstance(which, str) else which
     if not isinstance(words, list | tuple | set | frozenset):
-        found.add(f"which = {shown(which)} is not a tuple", hint='"all", or some of ' + ", ".join(PARTS))
+        problems.add(f"which = {shown(which)} is not a tuple", hint='"all", or some of ' + ", ".join(PARTS))
         return ()
     for word in words:
         if word not in (*PARTS, "all"):
-            found.add(f"which: {shown(word)} is unknown", hint=nearest(str(word), (*PARTS, "all"), "allowed"))
+            problems.add(f"which: {shown(word)} is unknown", hint=nearest(str(word), (*PARTS, "all"), "allowed"))
     return PARTS if "all" in words else tuple(part for part in PARTS if part in words)
 
 

@@ -19,17 +19,17 @@ Watch = Callable[[fx.Node, str, str, Tensor], None]  # node, side ("args" or "re
 _EXAMPLE = 'one of: {"x": tensor}, tensor, (tensor, labels); the first dimension is the batch'
 
 
-def check_source(args: Mapping[str, Any], asker: str, found: Collector) -> None:
+def check_source(args: Mapping[str, Any], asker: str, problems: Collector) -> None:
     """`input_generator` and `num_samples` as they must be before anything runs."""
     generator, count = args.get("input_generator"), args.get("num_samples")
     if generator is None:
-        found.add(f"{asker}: input_generator is missing", hint=f"an iterator that gives {_EXAMPLE}")
+        problems.add(f"{asker}: input_generator is missing", hint=f"an iterator that gives {_EXAMPLE}")
     elif not hasattr(generator, "__iter__"):
         text = f"{asker}: input_generator = {type(generator).__name__} cannot be iterated over"
-        found.add(text, hint=f"an iterator that gives {_EXAMPLE}")
+        problems.add(text, hint=f"an iterator that gives {_EXAMPLE}")
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         text = f"= {shown(count)} is no positive integer" if "num_samples" in args else "is missing"
-        found.add(f"{asker}: num_samples {text}", hint="how many samples (not batches) to take from input_generator")
+        problems.add(f"{asker}: num_samples {text}", hint="how many samples (not batches) to take from input_generator")
 
 
 def run_samples(
@@ -64,16 +64,16 @@ def _values(graph: MaseGraph, batch: Any, asker: str) -> list[Any]:
     names = [str(node.target) for node in slots]
     if not isinstance(batch, Mapping):
         batch = {names[0]: batch[0] if isinstance(batch, tuple | list) and batch else batch} if names else {}
-    with Collector() as found:
+    with Collector() as problems:
         for name in batch:
             if name not in names:
                 hint = nearest(str(name), names, "its arguments")
-                found.add(f"{asker}: forward has no argument {name}, which input_generator gives", hint=hint)
+                problems.add(f"{asker}: forward has no argument {name}, which input_generator gives", hint=hint)
         for node, name in zip(slots, names, strict=True):
             given = batch.get(name, node.args[0] if node.args else None)
             if not isinstance(given, Tensor) and not node.args:
                 text = f"{asker}: input_generator gives {name} as {type(given).__name__}, not as a tensor"
-                found.add(text, get_node_place(node), _EXAMPLE)
+                problems.add(text, get_node_place(node), _EXAMPLE)
     return [batch.get(name, node.args[0] if node.args else None) for node, name in zip(slots, names, strict=True)]
 
 

@@ -59,24 +59,24 @@ def calibrate_transform_pass(
     """
     args = dict(pass_args or {})
     options = {key: args.pop(key) for key in _OPTIONS if key in args}
-    with Collector() as found:
-        config, free = _config(args, found, options.get("places"))
+    with Collector() as problems:
+        config, free = _config(args, problems, options.get("places"))
         if not isinstance(options.get("apply", True), bool):
-            found.add(f"{PASS}: apply is neither True nor False")
-        found.raise_if_any()
+            problems.add(f"{PASS}: apply is neither True nor False")
+        problems.raise_if_any()
         names = [node.name for node in graph.fx_graph.nodes if node.op.startswith("call_")]
         ops = {get_mase_op(node) for node in graph.fx_graph.nodes}
-        config.check_keys(names, ops | set(TYPE_OF_OP), found, offered=QUANTIZED_MODULES)
-        jobs = _jobs(graph, config, free, found)
+        config.check_keys(names, ops | set(TYPE_OF_OP), problems, offered=QUANTIZED_MODULES)
+        jobs = _jobs(graph, config, free, problems)
         if "input_generator" in options or "num_samples" in options:
-            check_source(options, PASS, found)
-        found.raise_if_any()
-        seen, notes = _activations(graph, options, jobs, found)
+            check_source(options, PASS, problems)
+        problems.raise_if_any()
+        seen, notes = _activations(graph, options, jobs, problems)
     rows: list[tuple[Any, ...]] = []
     quantize: dict[str, Any] = {"by": "name", "default": {"config": {"name": "NA"}}}
-    with Collector() as found:
+    with Collector() as problems:
         for job in jobs:
-            done = found.attempt(lambda job=job: _calibrate(job, seen))  # type: ignore[misc]
+            done = problems.attempt(lambda job=job: _calibrate(job, seen))  # type: ignore[misc]
             if done is not None:
                 quantize[job.node.name] = {"config": done[0]}
                 rows += done[1]
@@ -92,7 +92,7 @@ def calibrate_transform_pass(
     return graph, info
 
 
-def _config(args: dict[str, Any], found: Collector, places: Any) -> tuple[QuantizeConfig, set[tuple[str, str]]]:
+def _config(args: dict[str, Any], problems: Collector, places: Any) -> tuple[QuantizeConfig, set[tuple[str, str]]]:
     """The config with 0 for each frac to be found, and which those are: (entry, argument)."""
     free: set[tuple[str, str]] = set()
     filled: dict[str, Any] = {}
@@ -107,10 +107,10 @@ def _config(args: dict[str, Any], found: Collector, places: Any) -> tuple[Quanti
                 config[frac] = 0
                 free.add((key, argument))
         filled[key] = {**entry, "config": config}
-    return parse_quantize(filled, found, places), free
+    return parse_quantize(filled, problems, places), free
 
 
-def _jobs(graph: MaseGraph, config: QuantizeConfig, free: set[tuple[str, str]], found: Collector) -> list[_Job]:
+def _jobs(graph: MaseGraph, config: QuantizeConfig, free: set[tuple[str, str]], problems: Collector) -> list[_Job]:
     jobs: list[_Job] = []
     for node in graph.fx_graph.nodes:
         op = get_mase_op(node)
@@ -120,13 +120,13 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, free: set[tuple[str, str]], 
         if op not in QUANTIZED_MODULES:
             if key != "default" and config.by != "regex_name":
                 hint = f"quantized forms exist for {', '.join(sorted(QUANTIZED_MODULES))}: take this entry out"
-                found.add(f"{config.subject}.{key}: {op} cannot be quantized", config.place_of(key), hint)
+                problems.add(f"{config.subject}.{key}: {op} cannot be quantized", config.place_of(key), hint)
             continue
         job = _Job(node, op, spec, frozenset(argument for entry, argument in free if entry == key))
         for name in QUANTIZED_MODULES[op].needs:
             if getattr(spec, name) is None and (name != "bias" or _has_bias(node, op)):
                 text = f"{config.subject_for(node.name, op)}: {name}_width is missing, and {node.name} ({op}) needs it"
-                found.add(text, config.where(node.name, op), f"add {name}_width; its frac width is found")
+                problems.add(text, config.where(node.name, op), f"add {name}_width; its frac width is found")
         jobs.append(job)
     return jobs
 
@@ -136,7 +136,7 @@ def _has_bias(node: fx.Node, op: str) -> bool:
 
 
 def _activations(
-    graph: MaseGraph, options: Mapping[str, Any], jobs: list[_Job], found: Collector
+    graph: MaseGraph, options: Mapping[str, Any], jobs: list[_Job], problems: Collector
 ) -> tuple[dict[tuple[fx.Node, str], Seen], tuple[str, ...]]:
     keys = [(job.node, name) for job in jobs for name in job.used if name in ("data_in", "data_out")]
     if "input_generator" in options:
@@ -150,7 +150,7 @@ def _activations(
         elif (node, name) in free:
             text = f"{PASS}: nothing is known of the values of {name} of {node.name}"
             hint = "give input_generator and num_samples, or run profile_statistics_analysis_pass (save) first"
-            found.add(text, get_node_place(node), hint)
+            problems.add(text, get_node_place(node), hint)
     return seen, ()
 
 

@@ -55,33 +55,33 @@ class Plan:
     views: dict[fx.Node, int]
 
 
-def plan_sizes(graph: MaseGraph, config: PerNode[Redefinition], found: Collector) -> Plan:
+def plan_sizes(graph: MaseGraph, config: PerNode[Redefinition], problems: Collector) -> Plan:
     """Walks the graph once. Every contradiction is a problem."""
     plan = Plan({}, {})
     flows: dict[fx.Node, Flow] = {}
     for node in graph.fx_graph.nodes:
         asked = config.for_node(node.name, get_mase_op(node))
         where = config.where(node.name, get_mase_op(node)) or get_node_place(node)
-        flow = _joined(node, flows, found)
+        flow = _joined(node, flows, problems)
         module = get_node_module(node)
         if isinstance(module, nn.Linear | nn.Conv2d):
-            _check(node, asked, flow, where, found)
+            _check(node, asked, flow, where, problems)
             scale = asked.channel_multiplier if asked.widens else 1
             ins, outs = original_sizes(node, module)
-            _set(plan, node, module, (ins * flow.scale, outs * scale), where, found)
+            _set(plan, node, module, (ins * flow.scale, outs * scale), where, problems)
             flow = Flow(scale, node.name, asked.widens)
         elif isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
-            _set(plan, node, module, (original_sizes(node, module)[0] * flow.scale,), where, found)
+            _set(plan, node, module, (original_sizes(node, module)[0] * flow.scale,), where, problems)
         elif flow.scale != 1 and _has_size(node, module):
             text = f"{node.name}: {get_mase_op(node)} cannot follow {flow.source}, which is {flow.scale} times as wide"
-            found.add(text, where, "only Linear, Conv2d, BatchNorm1d and BatchNorm2d modules can be resized")
+            problems.add(text, where, "only Linear, Conv2d, BatchNorm1d and BatchNorm2d modules can be resized")
         elif get_mase_op(node) in _RESHAPES:
             features = _constant(node)
             if features is not None:
                 plan.views[node] = features * flow.scale
         elif node.op == "output" and flow.scale != 1:
             text = f"{flow.source}: the model's result would be {flow.scale} times as wide as it is"
-            found.add(text, where, f"nobody reads {flow.source}: let its name be input_only")
+            problems.add(text, where, f"nobody reads {flow.source}: let its name be input_only")
         flows[node] = flow
     return plan
 
@@ -101,7 +101,7 @@ def sizes_of(module: Layer | Norm) -> tuple[int, ...]:
     return (module.in_channels, module.out_channels) if isinstance(module, nn.Conv2d) else (module.num_features,)
 
 
-def _joined(node: fx.Node, flows: dict[fx.Node, Flow], found: Collector) -> Flow:
+def _joined(node: fx.Node, flows: dict[fx.Node, Flow], problems: Collector) -> Flow:
     """What a node reads. Several tensors must have the same scale."""
     if asks_shape(node):
         return Flow()
@@ -116,7 +116,7 @@ def _joined(node: fx.Node, flows: dict[fx.Node, Flow], found: Collector) -> Flow
     for other in read[1:]:
         if other.scale != first.scale:
             text = f"{node.name}: joins {_told(first)} with {_told(other)}"
-            found.add(text, get_node_place(node), "give both the same channel_multiplier")
+            problems.add(text, get_node_place(node), "give both the same channel_multiplier")
     return first
 
 
@@ -124,34 +124,34 @@ def _told(flow: Flow) -> str:
     return f"{flow.source or 'what no layer made'} ({flow.scale} times as wide)"
 
 
-def _check(node: fx.Node, asked: Redefinition, flow: Flow, where: Place | None, found: Collector) -> None:
+def _check(node: fx.Node, asked: Redefinition, flow: Flow, where: Place | None, problems: Collector) -> None:
     """Whether the mode says of the layer's input what the layer before makes of it."""
     before = flow.source or "the model's input"
     if asked.mode in ("both", "input_only") and not flow.widened:
         text = f"{node.name}: name = {asked.mode} widens its input, but {before} before it is not widened"
         fix = "output_only" if asked.mode == "both" else "NA"
         other = f"{flow.source} output_only or both" if flow.source else ""
-        found.add(text, where, f"make it {fix}" + (f", or {other}" if other else ""))
+        problems.add(text, where, f"make it {fix}" + (f", or {other}" if other else ""))
     if asked.mode == "output_only" and flow.widened:
         text = f"{node.name}: name = output_only keeps its input, but {before} before it is widened"
-        found.add(text, where, "make it both")
+        problems.add(text, where, "make it both")
 
 
 def _set(
-    plan: Plan, node: fx.Node, module: Layer | Norm, sizes: tuple[int, ...], where: Place | None, found: Collector
+    plan: Plan, node: fx.Node, module: Layer | Norm, sizes: tuple[int, ...], where: Place | None, problems: Collector
 ) -> None:
     target = str(node.target)
     if plan.sizes.setdefault(target, sizes) != sizes:
         text = f"{node.name}: its module {target} is called twice, and would have to be {_shown(plan.sizes[target])}"
-        found.add(f"{text} and {_shown(sizes)}", where, "a module that is called twice has one size: leave it alone")
+        problems.add(f"{text} and {_shown(sizes)}", where, "a module that is called twice has one size: leave it alone")
     if sizes == sizes_of(module):
         return
     if isinstance(module, QuantizedMixin):
         text = f"{node.name}: is quantized already and cannot become {_shown(sizes)}"
-        found.add(text, where, "redefine first, quantize then")
+        problems.add(text, where, "redefine first, quantize then")
     if isinstance(module, nn.Conv2d) and module.groups != 1:
         text = f"{node.name}: a convolution with groups = {module.groups} cannot become {_shown(sizes)}"
-        found.add(text, where, "only convolutions with groups = 1 can be redefined")
+        problems.add(text, where, "only convolutions with groups = 1 can be redefined")
 
 
 def _shown(sizes: tuple[int, ...]) -> str:

@@ -39,18 +39,18 @@ def prune_transform_pass(
     all chosen layers, `layers` (rows of `COLUMNS`), `table`, `skipped` (functional forms, which hold no weights).
     """
     args = dict(pass_args or {})
-    with Collector() as found:
-        table = Table(args, (PASS,), found, None)
+    with Collector() as problems:
+        table = Table(args, (PASS,), problems, None)
         table.only(("weight", "by", "target_weight_nodes"))
         by = table.choice("by", "type", BY)
         options = _options(table)
         key = "target_weight_nodes"
         nodes = find_targets(graph, table, key, by) if key in args else _all(graph)
-        layers, skipped = _layers(nodes, key in args, found)
+        layers, skipped = _layers(nodes, key in args, problems)
     sparsity, granularity, scope = options
-    with Collector() as found:
+    with Collector() as problems:
         for node, module in layers.items():
-            found.attempt(lambda node=node, module=module: check_finite(node.name, {"weight": module.weight}))  # type: ignore[misc]
+            problems.attempt(lambda node=node, module=module: check_finite(node.name, {"weight": module.weight}))  # type: ignore[misc]
     scores = [_scores(module, granularity) for module in layers.values()]
     groups = [list(range(len(scores)))] if scope == "global" else [[k] for k in range(len(scores))]
     modules = list(layers.values())
@@ -89,7 +89,7 @@ def _all(graph: MaseGraph) -> list[fx.Node]:
     return [node for node in graph.fx_graph.nodes if get_mase_op(node) in OPS]
 
 
-def _layers(nodes: list[fx.Node], chosen: bool, found: Collector) -> tuple[dict[fx.Node, nn.Module], list[str]]:
+def _layers(nodes: list[fx.Node], chosen: bool, problems: Collector) -> tuple[dict[fx.Node, nn.Module], list[str]]:
     """The first node of each module; a weight that two modules share is pruned once."""
     layers: dict[fx.Node, nn.Module] = {}
     skipped: list[str] = []
@@ -99,13 +99,13 @@ def _layers(nodes: list[fx.Node], chosen: bool, found: Collector) -> tuple[dict[
         if get_mase_op(node) not in OPS:
             if chosen:
                 text = f"{PASS}: target_weight_nodes: {node.name} ({get_mase_op(node)}) has no weights to prune"
-                found.add(text, get_node_place(node), f"only {' and '.join(OPS)} layers can be pruned")
+                problems.add(text, get_node_place(node), f"only {' and '.join(OPS)} layers can be pruned")
         elif module is None:
             skipped.append(node.name)
         elif not isinstance(module.weight, nn.Parameter):
             text = f"{node.name}: its weight is computed by a parametrization or a pruning hook"
             hint = "make it permanent first: torch.nn.utils.parametrize.remove_parametrizations or prune.remove"
-            found.add(text, get_node_place(node), hint)
+            problems.add(text, get_node_place(node), hint)
         elif id(module.weight) not in weights:
             weights.add(id(module.weight))
             layers[node] = module

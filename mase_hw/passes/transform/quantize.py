@@ -44,14 +44,14 @@ def quantize_transform_pass(
     mapping = dict(pass_args or {})
     places = mapping.pop("places", None)
     ops = {get_mase_op(node) for node in graph.fx_graph.nodes}
-    with Collector() as found:
-        config = parse_quantize(mapping, found, places)
-        found.raise_if_any()
+    with Collector() as problems:
+        config = parse_quantize(mapping, problems, places)
+        problems.raise_if_any()
         layers = [node.name for node in graph.fx_graph.nodes if node.op not in _NO_LAYER]
-        config.check_keys(layers, ops | set(TYPE_OF_OP), found, offered=QUANTIZED_MODULES)
-        jobs = _jobs(graph, config, found)
-    with Collector() as found:
-        modules = _build(jobs, config, found)
+        config.check_keys(layers, ops | set(TYPE_OF_OP), problems, offered=QUANTIZED_MODULES)
+        jobs = _jobs(graph, config, problems)
+    with Collector() as problems:
+        modules = _build(jobs, config, problems)
     _place(graph, jobs, modules)
     casts = insert_casts(graph)
     graph.fx_graph.lint()
@@ -59,7 +59,7 @@ def quantize_transform_pass(
     return graph, {"quantized": [job.node.name for job in jobs], "casts": casts}
 
 
-def _jobs(graph: MaseGraph, config: QuantizeConfig, found: Collector) -> list[_Job]:
+def _jobs(graph: MaseGraph, config: QuantizeConfig, problems: Collector) -> list[_Job]:
     """The nodes that the config quantizes; what it asks for in vain is a problem."""
     jobs: list[_Job] = []
     worked: set[str] = set()  # entries that rule a node with a quantized form
@@ -78,7 +78,7 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, found: Collector) -> list[_J
         for argument in _missing(node, op, spec):
             if (key, argument) not in missing:
                 missing.add((key, argument))
-                _report_missing(node, op, argument, config, found)
+                _report_missing(node, op, argument, config, problems)
     for key, node in refused.items():
         # A default, or a pattern that is meant for many nodes, applies where it can.
         if key == "default" or (config.by == "regex_name" and key in worked):
@@ -86,7 +86,7 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, found: Collector) -> list[_J
         what = get_mase_op(node)
         hint = f"quantized forms exist for {', '.join(sorted(QUANTIZED_MODULES))}: take this entry out"
         text = f"{config.subject}.{key}: {what} cannot be quantized"
-        found.add(text, config.place_of(key), hint, _called(node, what))
+        problems.add(text, config.place_of(key), hint, _called(node, what))
     return jobs
 
 
@@ -96,9 +96,9 @@ def _missing(node: fx.Node, op: str, spec: QuantSpec) -> list[str]:
     return [name for name in needs if name != "bias" or op != "linear" or has_bias(node)]
 
 
-def _report_missing(node: fx.Node, op: str, argument: str, config: QuantizeConfig, found: Collector) -> None:
+def _report_missing(node: fx.Node, op: str, argument: str, config: QuantizeConfig, problems: Collector) -> None:
     keys = f"{argument}_width and {argument}_frac_width"
-    found.add(
+    problems.add(
         f"{config.subject_for(node.name, op)}: {keys} are missing, and {node.name} ({op}) needs them",
         config.where(node.name, op),
         f"add {keys}",
@@ -113,7 +113,7 @@ def _called(node: fx.Node, op: str) -> tuple[str, ...]:
     return (f"{node.name} is the {op if module is None else type(module).__name__} called at {place}",)
 
 
-def _build(jobs: list[_Job], config: QuantizeConfig, found: Collector) -> dict[_Key, QuantizedMixin]:
+def _build(jobs: list[_Job], config: QuantizeConfig, problems: Collector) -> dict[_Key, QuantizedMixin]:
     """One quantized module for each layer and spec: a module called twice alike stays one module."""
     modules: dict[_Key, QuantizedMixin] = {}
     failed: set[_Key] = set()
@@ -129,7 +129,7 @@ def _build(jobs: list[_Job], config: QuantizeConfig, found: Collector) -> dict[_
             table = config.where(job.node.name, job.op)
             ruled = f"its types are those of {config.subject_for(job.node.name, job.op)}"
             notes = (f"{ruled}, {table}" if table else ruled,)
-            found.problems += [
+            problems.problems += [
                 replace(problem, where=problem.where or where, notes=problem.notes + notes)
                 for problem in error.problems
             ]

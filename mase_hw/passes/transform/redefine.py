@@ -58,18 +58,18 @@ def _redefine(
 ) -> tuple[MaseGraph, dict[str, Any]]:
     args = dict(pass_args or {})
     seed, places = args.pop("seed", 0), args.pop("places", None)
-    with Collector() as found:
+    with Collector() as problems:
         if isinstance(seed, bool) or not isinstance(seed, int):
-            found.add(f"passes.redefine: seed = {shown(seed)} is not an integer")
+            problems.add(f"passes.redefine: seed = {shown(seed)} is not an integer")
         mapping = args.pop("config") if "config" in args else args
         if not isinstance(mapping, Mapping):
-            found.add(f"passes.redefine: config = {shown(mapping)} is not a table")
+            problems.add(f"passes.redefine: config = {shown(mapping)} is not a table")
             mapping = {}
-        by, default, entries = parse_entries({"by": "name", **mapping}, found, places, "passes.redefine", _parse)
+        by, default, entries = parse_entries({"by": "name", **mapping}, problems, places, "passes.redefine", _parse)
         config = PerNode(by, default or Redefinition(), entries, "passes.redefine", places)
-        found.raise_if_any()
-        _check_entries(graph, config, ops, found)
-        plan = plan_sizes(graph, config, found)
+        problems.raise_if_any()
+        _check_entries(graph, config, ops, problems)
+        plan = plan_sizes(graph, config, problems)
     views = {node: node.args for node in plan.views}
     before = _apply(graph, plan, seed)
     if before:
@@ -100,10 +100,10 @@ def _parse(config: Table) -> Redefinition:
     return Redefinition(mode, multiplier or 1) if mode in MODES else Redefinition()
 
 
-def _check_entries(graph: MaseGraph, config: PerNode[Redefinition], ops: tuple[str, ...], found: Collector) -> None:
+def _check_entries(graph: MaseGraph, config: PerNode[Redefinition], ops: tuple[str, ...], problems: Collector) -> None:
     """Entries that rule no node, and modes for nodes that have no channels."""
     nodes = {node.name: get_mase_op(node) for node in graph.fx_graph.nodes}
-    config.check_keys(nodes, {*nodes.values(), *TYPE_OF_OP}, found, offered=ops)
+    config.check_keys(nodes, {*nodes.values(), *TYPE_OF_OP}, problems, offered=ops)
     told: set[str] = set()
     for node in graph.fx_graph.nodes:
         key, op = config.key_for(node.name, nodes[node.name]), nodes[node.name]
@@ -112,7 +112,7 @@ def _check_entries(graph: MaseGraph, config: PerNode[Redefinition], ops: tuple[s
         if op not in ops or not isinstance(get_node_module(node), nn.Linear | nn.Conv2d):
             told.add(key)
             what = f"{node.name} is no {' or '.join(ops)} module but {op}"
-            found.add(f"passes.redefine.{key}: {what}", config.place_of(key), "take this entry out, or name = NA")
+            problems.add(f"passes.redefine.{key}: {what}", config.place_of(key), "take this entry out, or name = NA")
 
 
 def _apply(graph: MaseGraph, plan: Plan, seed: int) -> dict[str, Layer | Norm]:

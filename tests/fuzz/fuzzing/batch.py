@@ -18,7 +18,7 @@ from fuzzing.run import CaseFailedError, Result, emit_case, prove_case, simulate
 from mase_hw.emit import Build
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate import Job, Outcome, StreamSpec, lint, simulate
-from mase_hw.simulate.check import Request, make_job
+from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.stimulus import stimulus
 
 TOP = "fuzz_batch"
@@ -99,7 +99,7 @@ def batch_job(members: Sequence[tuple[Case, Build]], work: Path) -> Job:
     jobs = []
     for (case, build), known in zip(members, fixed, strict=True):
         vectors = stimulus(build.design, count - known, case.sim_seed, _samples(build))
-        job = make_job(build.design, tuple(build.rtl), vectors, Request(seed=case.sim_seed), None)
+        job = make_job(build.design, tuple(build.rtl), vectors, SimRequest(seed=case.sim_seed), None)
         jobs.append(job)
         for stream in job.streams:
             name = f"u_{job.top}.{stream.name}" if stream.role == "probe" else f"{job.top}__{stream.name}"

@@ -18,9 +18,9 @@ from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build
 from mase_hw.flow import emit
 from mase_hw.prove.certificate import verify, write_certificate
-from mase_hw.prove.run import prove
+from mase_hw.prove.prove import prove
 from mase_hw.simulate import lint
-from mase_hw.simulate.check import DESIGN, Request, check
+from mase_hw.simulate.check import DESIGN, SimRequest, check
 
 Status = Literal["passed", "refused", "failed"]
 WORST = ("values", "handshake", "timing", "wiring", "widths")  # of several false claims the one that a failure names
@@ -82,7 +82,7 @@ def simulate_alone(case: Case, build: Build, only: str | None = DESIGN) -> None:
         if found:
             raise CaseFailedError("lint", str(found[0]))
     with step("sim"):
-        for checked in check(build, Request(case.vectors, case.sim_seed, only=only)):
+        for checked in check(build, SimRequest(case.vectors, case.sim_seed, only=only)):
             if not checked.outcome.passed:
                 raise CaseFailedError("sim", f"{checked.name}: {checked.outcome.failures[0].rstrip()}")
 

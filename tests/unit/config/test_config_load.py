@@ -174,36 +174,36 @@ def test_raw_is_the_same_wherever_the_file_is(tmp_path: Path) -> None:
 def test_entries_that_rule_nothing(tmp_path: Path) -> None:
 
     config = load_config(write(tmp_path, HARDWARE))
-    found = Collector()
-    config.hardware.check_keys(["fc_1", "fc_2"], ["linear"], found)
-    config.quantize.check_keys(["conv"], ["linear"], found)
-    assert [(p.message, p.hint, p.where and p.where.line) for p in found.problems] == [
+    problems = Collector()
+    config.hardware.check_keys(["fc_1", "fc_2"], ["linear"], problems)
+    config.quantize.check_keys(["conv"], ["linear"], problems)
+    assert [(p.message, p.hint, p.where and p.where.line) for p in problems.problems] == [
         ("passes.hardware: no node is named fc1", "did you mean fc_1?", 8),
         ("passes.quantize: no node's name matches fc\\d+", "nodes: conv", 14),
     ]
-    found = Collector()
+    problems = Collector()
     load_config(write(tmp_path, BY_TYPE.replace("quantize.linear", "quantize.liner"))).quantize.check_keys(
-        [], ["linear", "relu"], found
+        [], ["linear", "relu"], problems
     )
-    assert [(p.message, p.hint) for p in found.problems] == [
+    assert [(p.message, p.hint) for p in problems.problems] == [
         ("passes.quantize: liner is no operator type", "did you mean linear?")
     ]
-    config.hardware.check_keys(["fc1"], [], found)
-    assert len(found.problems) == 1
+    config.hardware.check_keys(["fc1"], [], problems)
+    assert len(problems.problems) == 1
 
 
 @pytest.mark.parametrize("name", [None, "NA", "null"])
 def test_unquantized_by_any_name(name: str | None) -> None:
 
-    with Collector() as found:
-        config = parse_quantize({"default": {"config": {"name": name}}}, found)
+    with Collector() as problems:
+        config = parse_quantize({"default": {"config": {"name": name}}}, problems)
     assert not config.for_node("a", "linear").quantized
 
 
 def test_no_place_without_a_file() -> None:
 
-    with pytest.raises(ProblemsError) as caught, Collector() as found:
-        parse_quantize({"by": "type", "relu": {"config": {"name": "integer"}}}, found, subject="pass_args")
+    with pytest.raises(ProblemsError) as caught, Collector() as problems:
+        parse_quantize({"by": "type", "relu": {"config": {"name": "integer"}}}, problems, subject="pass_args")
     assert str(caught.value) == (
         'error: pass_args.relu: name = "integer" needs the type of data_in\n'
         "  hint: add data_in_width and data_in_frac_width"

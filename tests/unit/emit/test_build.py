@@ -12,7 +12,7 @@ from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import build as build_module
 from mase_hw.emit import read_build, render, write_build
 from mase_hw.flow import compile_model
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.models import get_model
 from mase_hw.simulate.stimulus import stimulus
 

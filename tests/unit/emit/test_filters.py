@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mase_hw.emit.filters import constant, index_width, parameter, word
-from mase_hw.hardware.component import Long
+from mase_hw.ir.finish import Long
 
 
 @pytest.mark.parametrize(

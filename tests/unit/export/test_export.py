@@ -22,7 +22,7 @@ from pyslang.syntax import SyntaxTree
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build
 from mase_hw.emit import build as build_module
-from mase_hw.export import TARGETS, Request, export
+from mase_hw.export import TARGETS, ExportRequest, export
 from mase_hw.export.block import block_of
 from mase_hw.export.constraints import clock_period
 from mase_hw.export.ipxact import NAMESPACE
@@ -43,7 +43,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_folder_is_complete_and_repeatable(build: Build, tmp_path: Path, to: Any) -> None:
-    first, second = (files(export(build, Request(to), tmp_path / name)) for name in ("first", "second"))
+    first, second = (files(export(build, ExportRequest(to), tmp_path / name)) for name in ("first", "second"))
     assert first == second
     rtl = {f"rtl/{path.name}": path.read_bytes() for path in build.rtl}
     assert {name: text for name, text in first.items() if name.startswith("rtl/")} == ({} if to in HOST else rtl)
@@ -57,7 +57,7 @@ def test_a_folder_is_complete_and_repeatable(build: Build, tmp_path: Path, to: A
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_the_default_place_is_in_the_build(build: Build, to: Any) -> None:
-    assert export(build, Request(to)) == build.path / "export" / to
+    assert export(build, ExportRequest(to)) == build.path / "export" / to
 
 
 class Tcl:
@@ -89,7 +89,7 @@ QUARTUS = ("project_new", "set_global_assignment", "set_instance_assignment", "c
 
 
 def test_vivado_reads_every_file_in_order(build: Build, tmp_path: Path) -> None:
-    folder = export(build, Request("vivado", part="xc7z020clg400-1", clock=150), tmp_path / "out")
+    folder = export(build, ExportRequest("vivado", part="xc7z020clg400-1", clock=150), tmp_path / "out")
     block = block_of(build)
     tcl = Tcl(folder, VIVADO)
     tcl.run(f"{block.top}.tcl")
@@ -108,7 +108,7 @@ def test_vivado_reads_every_file_in_order(build: Build, tmp_path: Path) -> None:
 
 
 def test_quartus_reads_every_file_in_order(build: Build, tmp_path: Path) -> None:
-    folder = export(build, Request("quartus", part="10AX115N2F45E1SG", clock=250), tmp_path / "out")
+    folder = export(build, ExportRequest("quartus", part="10AX115N2F45E1SG", clock=250), tmp_path / "out")
     block = block_of(build)
     tcl = Tcl(folder, QUARTUS)
     tcl.run(f"{block.top}.tcl")
@@ -136,7 +136,7 @@ def schema() -> etree.XMLSchema:
 
 
 def test_ipxact_is_valid_by_the_standards_schema(build: Build, tmp_path: Path) -> None:
-    folder = export(build, Request("ipxact"), tmp_path / "out")
+    folder = export(build, ExportRequest("ipxact"), tmp_path / "out")
     document = etree.parse(str(folder / f"{block_of(build).top}.xml"))
     check = schema()
     assert check.validate(document), check.error_log
@@ -147,7 +147,7 @@ def test_ipxact_is_valid_by_the_standards_schema(build: Build, tmp_path: Path) -
 
 def test_ipxact_has_the_ports_of_the_rtl(build: Build, tmp_path: Path) -> None:
     block = block_of(build)
-    folder = export(build, Request("ipxact"), tmp_path / "out")
+    folder = export(build, ExportRequest("ipxact"), tmp_path / "out")
     root = ElementTree.parse(folder / f"{block.top}.xml").getroot()
     found = {}
     for port in root.iterfind(".//i:model/i:ports/i:port", IPXACT):
@@ -184,7 +184,7 @@ def fusesoc(folder: Path, work: Path, *words: str) -> subprocess.CompletedProces
 @pytest.mark.slow
 def test_fusesoc_lists_sets_up_and_lints_the_core(build: Build, tmp_path: Path) -> None:
     top = block_of(build).top
-    folder, work = export(build, Request("fusesoc", clock=125), tmp_path / "core"), tmp_path / "work"
+    folder, work = export(build, ExportRequest("fusesoc", clock=125), tmp_path / "core"), tmp_path / "work"
     name = f"mase-hw:designs:{top}:1.0.0"
     assert name in fusesoc(folder, work, "core", "list").stdout
     shown = fusesoc(folder, work, "core", "show", name)
@@ -215,14 +215,14 @@ def test_a_foreign_folder_is_left_alone(build: Build, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "pins.xdc").write_text("years of work")
     with pytest.raises(ProblemsError, match="exists and is not an export of mase-hw"):
-        export(build, Request("vivado"), tmp_path / "mine")
+        export(build, ExportRequest("vivado"), tmp_path / "mine")
     with pytest.raises(ProblemsError, match="exists and is not an export of mase-hw"):
-        export(build, Request("ipxact"), build.path)
+        export(build, ExportRequest("ipxact"), build.path)
     assert files(tmp_path / "mine") == {"pins.xdc": b"years of work"}
 
 
 def test_an_old_export_is_replaced_whole(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = export(build, Request("vivado"), tmp_path / "out")
+    folder = export(build, ExportRequest("vivado"), tmp_path / "out")
     before = files(folder)
 
     def interrupted(*_: object) -> None:
@@ -231,22 +231,22 @@ def test_an_old_export_is_replaced_whole(build: Build, tmp_path: Path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(build_module.os, "rename", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            export(build, Request("ipxact"), folder)
+            export(build, ExportRequest("ipxact"), folder)
     assert files(folder) == before
     assert list(tmp_path.iterdir()) == [folder]
-    export(build, Request("ipxact"), folder)
+    export(build, ExportRequest("ipxact"), folder)
     assert "Makefile" not in files(folder)
     assert list(tmp_path.iterdir()) == [folder]
 
 
 WRONG = {
-    "no frequency": (Request("vivado", clock=0), "--clock 0 is no frequency in MHz"),
-    "not a number": (Request("vivado", clock=float("nan")), "--clock nan is no frequency in MHz"),
-    "a part of Tcl": (Request("vivado", part="x]; exec rm"), "is not the name of a device"),
-    "a part for nobody": (Request("ipxact", part="xc7z020clg400-1"), "--part has no meaning for ipxact"),
-    "a family for nobody": (Request("vivado", family="Cyclone V"), "--family has no meaning for vivado"),
-    "an unknown device": (Request("quartus", part="ZZ9"), "--part ZZ9: the family of this device is not known"),
-    "a quoted family": (Request("quartus", family='V" ;'), "is not the name of a family"),
+    "no frequency": (ExportRequest("vivado", clock=0), "--clock 0 is no frequency in MHz"),
+    "not a number": (ExportRequest("vivado", clock=float("nan")), "--clock nan is no frequency in MHz"),
+    "a part of Tcl": (ExportRequest("vivado", part="x]; exec rm"), "is not the name of a device"),
+    "a part for nobody": (ExportRequest("ipxact", part="xc7z020clg400-1"), "--part has no meaning for ipxact"),
+    "a family for nobody": (ExportRequest("vivado", family="Cyclone V"), "--family has no meaning for vivado"),
+    "an unknown device": (ExportRequest("quartus", part="ZZ9"), "--part ZZ9: the family of this device is not known"),
+    "a quoted family": (ExportRequest("quartus", family='V" ;'), "is not the name of a family"),
 }
 
 
@@ -260,7 +260,7 @@ def test_a_wrong_request_writes_nothing(build: Build, tmp_path: Path, name: str)
 
 def test_all_that_is_wrong_is_said_together(build: Build) -> None:
     with pytest.raises(ProblemsError) as caught:
-        export(build, Request("ipxact", part="a", family="b", clock=-1))
+        export(build, ExportRequest("ipxact", part="a", family="b", clock=-1))
     assert len(caught.value.problems) == 3
 
 
@@ -269,9 +269,9 @@ def test_without_the_extra_it_says_what_to_install(build: Build, monkeypatch: py
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "edalize" else there(name))
     for to in ("vivado", "quartus"):
         with pytest.raises(ProblemsError, match=re.escape("pip install 'mase-hw[export]'")):
-            export(build, Request(to))  # type: ignore[arg-type]
+            export(build, ExportRequest(to))  # type: ignore[arg-type]
     for to in ("fusesoc", "ipxact"):
-        export(build, Request(to))  # type: ignore[arg-type]
+        export(build, ExportRequest(to))  # type: ignore[arg-type]
 
 
 def test_periods_and_families() -> None:

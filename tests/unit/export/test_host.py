@@ -16,10 +16,10 @@ from torch import nn
 
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
-from mase_hw.export import Request, export
+from mase_hw.export import ExportRequest, export
 from mase_hw.export.host import steps
 from mase_hw.flow import Compiled, compile_model, quantize_input, reals, run_quantized
-from mase_hw.hardware.component import Component
+from mase_hw.ir.component import Component
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate import find
@@ -115,7 +115,7 @@ def test_the_designs_have_every_kind(made: list[Made]) -> None:
 
 
 def load(build: Build) -> ModuleType:
-    folder = export(build, Request("python"))
+    folder = export(build, ExportRequest("python"))
     path = folder / f"{build.design.name}_reference.py"
     made = importlib.util.spec_from_file_location(path.stem, path)
     assert made is not None
@@ -233,7 +233,7 @@ void put(std::ofstream& to, const T& values) {
 @pytest.mark.slow
 def test_cpp_gives_the_same_integers_beats_and_bytes(made: list[Made], tmp_path: Path) -> None:
     names = [one.build.design.name for one in made]
-    folders = [export(one.build, Request("cpp")) for one in made]
+    folders = [export(one.build, ExportRequest("cpp")) for one in made]
     text = "".join(f'#include "{name}_reference.hpp"\n' for name in (*names, *names[:1]))  # twice is once
     text += PROGRAM + "".join(f"MODEL({name})\n" for name in names)
     text += "int main() {\n" + "".join(f"  run_{name}();\n" for name in names) + "}\n"
@@ -281,5 +281,5 @@ def test_a_kind_without_a_host_model_is_named(made: list[Made]) -> None:
 def test_options_that_mean_nothing_are_refused(made: list[Made]) -> None:
     for to in ("cpp", "python"):
         with pytest.raises(ProblemsError) as caught:
-            export(made[0].build, Request(to, part="xc7", clock=100))  # type: ignore[arg-type]
+            export(made[0].build, ExportRequest(to, part="xc7", clock=100))  # type: ignore[arg-type]
         assert len(caught.value.problems) == 2

@@ -10,7 +10,7 @@ import pytest
 from tiny import gather, pipe
 
 from mase_hw.emit import write_build
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.mutate import work
 from mase_hw.mutate.combine import combine
 from mase_hw.mutate.items import refused

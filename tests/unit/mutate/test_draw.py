@@ -10,10 +10,10 @@ import pytest
 from tiny import gather
 
 from mase_hw.emit import Build, write_build
-from mase_hw.mutate import run as module
+from mase_hw.mutate import campaign as module
+from mase_hw.mutate.campaign import MutationRequest, Run
 from mase_hw.mutate.judge import Sound, Verdict
 from mase_hw.mutate.mutant import Mutant
-from mase_hw.mutate.run import Request, Run
 from mase_hw.mutate.source import edits
 from mase_hw.mutate.subject import read_texts, subjects
 
@@ -57,7 +57,7 @@ def places(build: Build) -> int:
 @pytest.mark.usefixtures("given")
 def test_all_places_are_tried_in_batches_of_a_file(tmp_path: Path) -> None:
     build = write_build(tmp_path / "net", gather(), {}, None)
-    request = Request(engine="any", kinds=("source",), jobs=1, everywhere=True)
+    request = MutationRequest(engine="any", kinds=("source",), jobs=1, everywhere=True)
     judged = list(Run(build, request))
     assert len(judged) == places(build) > 60
     assert [len(batch) for batch in Given.batches if batch[0].file == "mase_gather.sv"] == [20, 20, 20]  # and one alone
@@ -75,6 +75,6 @@ def test_the_axi_top_is_left_as_it_is(tmp_path: Path) -> None:
     build = write_build(tmp_path / "axi", gather(), {}, None, interface="axis")
     files = {path.name for path in build.rtl}
     assert "net_axis.v" in files
-    judged = list(Run(build, Request(engine="any", kinds=("source",), jobs=1, everywhere=True)))
+    judged = list(Run(build, MutationRequest(engine="any", kinds=("source",), jobs=1, everywhere=True)))
     assert {j.mutant.file for j in judged} == files - {"net_axis.v"}
     assert len(judged) == places(plain)

@@ -10,18 +10,18 @@ import pytest
 from tiny import gather, pipe
 
 from mase_hw.emit import write_build
-from mase_hw.hardware import Design
-from mase_hw.hardware.plumbing import Plumbing
+from mase_hw.ir import Design
+from mase_hw.ir.plumbing import Plumbing
 from mase_hw.mutate import equal
+from mase_hw.mutate.campaign import Judged, MutationRequest
 from mase_hw.mutate.judge import Engine, Judge, Sound, Verdict
 from mase_hw.mutate.mutant import Mutant
 from mase_hw.mutate.report import Score, document
-from mase_hw.mutate.run import Judged, Request
 from mase_hw.mutate.store import Store
 from mase_hw.mutate.subject import subjects
 from mase_hw.mutate.work import Answer
 from mase_hw.mutate.worker import CrashedError, TimedOutError, Worker
-from mase_hw.prove.claims import Claim
+from mase_hw.prove.claims.claim import Claim
 
 WRONG = Answer("vector 0 element 1: expected 2, got 3")
 FALSE = Answer(unproved=(Claim("fc", "values", "refuted", "", "bit 0 is wrong"),))
@@ -263,7 +263,7 @@ def test_the_score_counts_neither_equivalent_nor_invalid_mutants() -> None:
         "ALIVE a.sv:5: logic: `&&` becomes `||`",
         "    not shown to be equal",
     ]
-    content = document(score, Request(5), stopped=False, drawn=5)
+    content = document(score, MutationRequest(5), stopped=False, drawn=5)
     assert [content[key] for key in ("killed", "killed_by_prover", "alive", "equivalent", "invalid")] == [2, 1, 1, 1, 1]
     assert content["operators"] == {"logic": {"killed": 2, "equivalent": 1, "invalid": 1, "alive": 1}}
     assert content["files"] == {"a.sv": content["operators"]["logic"]}

@@ -17,10 +17,10 @@ from tiny import fifo, gather, pipe, positive, scatter, skid
 from mase_hw.cli import cli
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.mutate import equal, work
+from mase_hw.mutate.campaign import MutationRequest, Run
 from mase_hw.mutate.report import Score
-from mase_hw.mutate.run import Request, Run
 from mase_hw.mutate.subject import subjects
 
 pytestmark = pytest.mark.slow
@@ -176,7 +176,7 @@ def test_a_top_is_equal_where_its_wiring_is_proved(
 
 def test_netlist_mutants_of_a_pipe_are_killed_by_the_prover(tmp_path: Path) -> None:
     build = write_build(tmp_path / "pipe", pipe(), {}, None)
-    score = Score.of(Run(build, Request(6, 0, "prove", ("netlist",), 1)))
+    score = Score.of(Run(build, MutationRequest(6, 0, "prove", ("netlist",), 1)))
     assert score.those("alive") == []
     assert score.those("invalid") == []
     assert score.seen_by("prover") == score.counted >= 4
@@ -187,7 +187,7 @@ def test_what_fails_unmutated_is_a_problem(tmp_path: Path) -> None:
     file = next(path for path in build.rtl if path.name == "mase_gather.sv")
     file.write_text(file.read_text().replace("count_q == Last) valid_q", "count_q != Last) valid_q"))
     with pytest.raises(ProblemsError, match="gather fails before anything is mutated: none: data_out_0") as caught:
-        list(Run(build, Request(2, 0, "native", ("source",), 1)))
+        list(Run(build, MutationRequest(2, 0, "native", ("source",), 1)))
     assert f"hint: mend it first: mase-hw sim {build.path}" in str(caught.value)
 
 

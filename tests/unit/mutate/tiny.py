@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mase_hw.hardware import Component, Design, full_range
-from mase_hw.hardware.plumbing import Fifo, Gather, Scatter, SkidBuffer
+from mase_hw.ir import Component, Design, full_range
+from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.numerics import Fixed, Rounding
-from mase_hw.ops import Result, linear
+from mase_hw.ops import Result
+from mase_hw.ops.linear.make import linear
 
 F4 = Fixed(4, 2)
 

@@ -122,8 +122,8 @@ def test_the_result_is_a_complete_config_in_python_and_in_toml() -> None:
     calibrated, info = calibrate_transform_pass(graph_of("jsc-toy"), {**config, **sampled()})
     read = tomllib.loads(info["toml"])["passes"]["quantize"]
     assert read == info["quantize"]
-    with Collector() as found:
-        parsed = parse_quantize(read, found)
+    with Collector() as problems:
+        parsed = parse_quantize(read, problems)
     assert parsed.for_node("seq_blocks_1", "relu").rounding is Rounding.FLOOR
     again, _ = quantize_transform_pass(graph_of("jsc-toy"), read)
     assert [m.spec for m in again.modules.values() if isinstance(m, QuantizedMixin)] == [

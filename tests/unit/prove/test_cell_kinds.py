@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from pyosys import libyosys as ys
 
-from mase_hw.prove.carried import UNKNOWN, Value
-from mase_hw.prove.cells import function, operands
-from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.gates import Gates, Wire
-from mase_hw.prove.netlist import Cell
-from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.words import Words
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.netlist.cells import function, operands
+from mase_hw.prove.netlist.gates import Gates, Wire
+from mase_hw.prove.netlist.netlist import Cell
+from mase_hw.prove.words.carried import UNKNOWN, Value
+from mase_hw.prove.words.symbolic import Symbolic
+from mase_hw.prove.words.words import Words
 
 TWO = ("and", "or", "xor", "xnor", "add", "sub", "mul", "logic_and", "logic_or")
 COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "eqx", "nex")

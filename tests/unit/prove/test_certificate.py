@@ -13,11 +13,11 @@ import pytest
 
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, read_build, write_build
-from mase_hw.hardware import Design, full_range
+from mase_hw.ir import Design, full_range
 from mase_hw.numerics import Fixed
-from mase_hw.ops import linear
+from mase_hw.ops.linear.make import linear
 from mase_hw.prove.certificate import verify, write_certificate
-from mase_hw.prove.run import Proof, prove
+from mase_hw.prove.prove import Proof, prove
 
 
 @pytest.fixture(scope="module")

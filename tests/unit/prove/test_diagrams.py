@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, Rounding
-from mase_hw.ops.result import Finish
-from mase_hw.prove.carried import Word
-from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.diagrams import Diagrams
-from mase_hw.prove.rounding import check_software, multiple, requantized, wrong_places
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.words.carried import Word
+from mase_hw.prove.words.diagrams import Diagrams
+from mase_hw.prove.words.rounding import check_software, multiple, requantized, wrong_places
 
 LO, HI = -37, 90
 NUMBERS = np.arange(LO, HI + 1)

@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 from test_prove_pipes import F6, HALF, U6, design_of, fc
 
 from mase_hw.cli import cli
-from mase_hw.hardware import Design
+from mase_hw.ir import Design
 from mase_hw.numerics import Rounding
-from mase_hw.ops import linear
-from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.model import claim_model, compare
+from mase_hw.ops.linear.make import linear
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.claims.model import claim_model, compare
 
 MODEL = """
 from torch import nn

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mase_hw.numerics.rounding import Integers
-from mase_hw.prove.carried import Bit, Number, Value, Word
-from mase_hw.prove.pieces import side_by_side
-from mase_hw.prove.words import Words
+from mase_hw.prove.words.carried import Bit, Number, Value, Word
+from mase_hw.prove.words.pieces import side_by_side
+from mase_hw.prove.words.words import Words
 
 LO, HI = np.array([0, -4, 0, -2]), np.array([3, 3, 5, 1])
 EVERY = np.array(list(product(*(range(lo, hi + 1) for lo, hi in zip(LO, HI, strict=True)))))

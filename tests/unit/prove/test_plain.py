@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mase_hw.prove.carried import UNKNOWN
-from mase_hw.prove.cells import function, operands
-from mase_hw.prove.gates import Gates, Wires
-from mase_hw.prove.netlist import Cell
+from mase_hw.prove.netlist.cells import function, operands
+from mase_hw.prove.netlist.gates import Gates, Wires
+from mase_hw.prove.netlist.netlist import Cell
+from mase_hw.prove.words.carried import UNKNOWN
 
 SAMPLES = 64
 TWO = ("$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor", "$shl", "$sshl", "$shr", "$sshr")

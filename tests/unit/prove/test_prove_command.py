@@ -17,9 +17,9 @@ from test_prove_pipes import HALF, design_of, fc
 from mase_hw.cli import main
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
-from mase_hw.prove import netlist
-from mase_hw.prove.netlist import elaborate
-from mase_hw.prove.run import prove
+from mase_hw.prove.netlist import netlist
+from mase_hw.prove.netlist.netlist import elaborate
+from mase_hw.prove.prove import prove
 
 SLOW = "import sys, time; open(sys.argv[2] + '.started', 'w').close(); time.sleep(600)"
 
@@ -54,7 +54,7 @@ def test_yosys_is_ended_after_its_time(
 
 
 def test_ctrl_c_ends_yosys_and_leaves_nothing(build: Build, tmp_path: Path) -> None:
-    code = f"import sys; from mase_hw.prove import netlist; netlist._SCRIPT = {SLOW!r}; "
+    code = f"import sys; from mase_hw.prove.netlist import netlist; netlist._SCRIPT = {SLOW!r}; "
     code += "from mase_hw.cli import main; main(sys.argv[1:])"
     environment = {**os.environ, "TMPDIR": str(tmp_path / "aside")}
     (tmp_path / "aside").mkdir()

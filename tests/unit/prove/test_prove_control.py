@@ -12,12 +12,12 @@ from test_prove_pipes import DESIGNS as PIPES
 from test_prove_pipes import DOWN, U6, claim, design_of, prove
 from test_prove_streams import DESIGNS, digits, folded
 
-from mase_hw.hardware import Component, Design, Stream
-from mase_hw.hardware.plumbing import Fifo
-from mase_hw.prove.automaton import Automaton
-from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.explore import Graph, Node, check_progress, explore
-from mase_hw.prove.netlist import elaborate
+from mase_hw.ir import Component, Design, Stream
+from mase_hw.ir.plumbing import Fifo
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.control.automaton import Automaton
+from mase_hw.prove.control.explore import ControlNode, Graph, check_progress, explore
+from mase_hw.prove.netlist.netlist import elaborate
 
 
 def fifo(depth: int) -> Callable[[Stream], Component]:
@@ -139,7 +139,7 @@ def test_the_states_of_a_gather_are_those_one_counts_by_hand(tmp_path: Path) -> 
 
 def circle(*, takes: int, ahead: int) -> Graph:
     """Two nodes that follow each other for ever, in which no output is offered."""
-    graph = Graph(nodes=[Node(0, 0, ahead, 0), Node(1, 0, ahead, 0)])
+    graph = Graph(nodes=[ControlNode(0, 0, ahead, 0), ControlNode(1, 0, ahead, 0)])
     graph.next.extend([1] * 4 + [0] * 4)
     graph.takes.extend([0, takes, 0, takes] * 2)
     graph.valid.extend([0, 0])

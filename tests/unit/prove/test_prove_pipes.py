@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from support import write_rtl
 
-from mase_hw.hardware import Component, Design, Stream, full_range
+from mase_hw.ir import Component, Design, Stream, full_range
+from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, Rounding
-from mase_hw.ops import Result, batch_norm1d, cast, linear, relu
-from mase_hw.ops.result import Finish
-from mase_hw.prove.carried import Function, Word
-from mase_hw.prove.claims import Claim, NotProvedError
-from mase_hw.prove.netlist import elaborate
-from mase_hw.prove.reference import Reference, _ratio
-from mase_hw.prove.run import Proof, prove_design
+from mase_hw.ops import Result, batch_norm1d, cast, relu
+from mase_hw.ops.linear.make import linear
+from mase_hw.prove.claims.claim import Claim, NotProvedError
+from mase_hw.prove.netlist.netlist import elaborate
+from mase_hw.prove.prove import Proof, prove_design
+from mase_hw.prove.words.carried import Function, Word
+from mase_hw.prove.words.reference import Reference, _ratio
 
 F6, U6 = Fixed(6, 3), Fixed(6, 3, signed=False)
 F16 = Fixed(16, 12)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from test_prove_pipes import DOWN, F6, HALF, U6, claim, design_of, prove
 
-from mase_hw.hardware import Component, Design, Stream
-from mase_hw.hardware.plumbing import Fifo, Gather, Scatter, SkidBuffer
-from mase_hw.ops import Result, linear, serial
+from mase_hw.ir import Component, Design, Stream
+from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
+from mase_hw.ops import Result, serial
 from mase_hw.ops.affine import align
+from mase_hw.ops.linear.make import linear
 
 
 def skid(x: Stream) -> Component:
@@ -138,8 +139,8 @@ def test_a_wrong_weight_of_a_folded_layer_is_refuted(tmp_path: Path) -> None:
     files_design = DESIGNS["folded 1 x 1"]()
     proof_of_other = prove(files_design, tmp_path)
     assert claim(proof_of_other, "fc", "values").status == "proved"
-    from mase_hw.prove.netlist import elaborate
-    from mase_hw.prove.run import prove_design
+    from mase_hw.prove.netlist.netlist import elaborate
+    from mase_hw.prove.prove import prove_design
 
     netlists = elaborate(sorted(tmp_path.glob("*.sv")), "net", ["fc"])
     assert claim(prove_design(design, netlists), "fc", "values").status == "refuted"

@@ -11,11 +11,12 @@ from test_prove_control import SERIAL
 from test_prove_pipes import DOWN, F6, HALF, MUTANTS, claim, design_of, fc, norm, prove
 from test_prove_streams import digits, folded
 
-from mase_hw.hardware import Component, Design, Stream
+from mase_hw.ir import Component, Design, Stream
 from mase_hw.numerics import Fixed
-from mase_hw.ops import linear, relu
-from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.reference import Reference
+from mase_hw.ops import relu
+from mase_hw.ops.linear.make import linear
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.words.reference import Reference
 
 F4 = Fixed(4, 2)
 DESIGNS: dict[str, Callable[[], Design]] = {

@@ -17,18 +17,18 @@ from test_prove_pipes import claim, prove
 from test_prove_streams import DESIGNS as STREAMS
 
 from mase_hw.emit import Build
-from mase_hw.hardware import Component
-from mase_hw.ops.folded_array import FoldedArray
-from mase_hw.ops.result import Finish
-from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.handshake import is_chain, prove_handshake
-from mase_hw.prove.netlist import Netlist, elaborate
-from mase_hw.prove.ranges import BitRanges
-from mase_hw.prove.replay import Adder, replay, search
-from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.values import prove_values
-from mase_hw.prove.widths import looked_at, prove_widths
-from mase_hw.prove.words import Words
+from mase_hw.ir import Component
+from mase_hw.ir.finish import Finish
+from mase_hw.ops.linear.folded_array import FoldedArray
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.claims.handshake import is_chain, prove_handshake
+from mase_hw.prove.claims.replay import Adder, replay, search
+from mase_hw.prove.claims.values import prove_values
+from mase_hw.prove.claims.widths import looked_at, prove_widths
+from mase_hw.prove.netlist.netlist import Netlist, elaborate
+from mase_hw.prove.words.ranges import BitRanges
+from mase_hw.prove.words.symbolic import Symbolic
+from mase_hw.prove.words.words import Words
 
 
 @pytest.mark.parametrize("seed", range(5))

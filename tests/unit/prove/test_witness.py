@@ -15,12 +15,12 @@ from test_prove_pipes import DOWN, F6, HALF, claim, design_of, prove
 from test_prove_streams import DESIGNS as STREAMS
 from test_prove_streams import digits, folded
 
-from mase_hw.hardware import Component, Design, Stream, full_range
+from mase_hw.ir import Component, Design, Stream, full_range
 from mase_hw.numerics import Fixed
-from mase_hw.ops import linear
-from mase_hw.prove.netlist import elaborate
-from mase_hw.prove.sums import Sums
-from mase_hw.prove.witness import find_witness
+from mase_hw.ops.linear.make import linear
+from mase_hw.prove.claims.witness import find_witness
+from mase_hw.prove.netlist.netlist import elaborate
+from mase_hw.prove.words.sums import Sums
 
 
 @pytest.mark.parametrize("seed", range(6))

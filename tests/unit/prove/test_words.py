@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mase_hw.prove.carried import Bit, Value
-from mase_hw.prove.claims import NotProvedError
-from mase_hw.prove.ranges import BitRanges
-from mase_hw.prove.reading import Reader
-from mase_hw.prove.symbolic import Symbolic
-from mase_hw.prove.words import Words
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.words.carried import Bit, Value
+from mase_hw.prove.words.ranges import BitRanges
+from mase_hw.prove.words.reading import Reader
+from mase_hw.prove.words.symbolic import Symbolic
+from mase_hw.prove.words.words import Words
 
 WORDS = Words(np.array([0, -4, 0]), np.array([5, 3, 200]))
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from mase_hw.emit import Build
 from mase_hw.prove.certificate import CLAIMS, write_certificate
-from mase_hw.prove.claims import Claim, Status
-from mase_hw.prove.run import Proof
+from mase_hw.prove.claims.claim import Claim, Status
+from mase_hw.prove.prove import Proof
 from mase_hw.simulate.outcome import Mismatch, Outcome, PatternResult, StreamResult
 from mase_hw.simulate.verdict import begin
 from mase_hw.synth.report import SCHEMA, write_report
-from mase_hw.synth.run import digests
+from mase_hw.synth.synthesis import digests
 
 
 def leave_simulation(

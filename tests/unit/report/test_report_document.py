@@ -12,7 +12,7 @@ from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build
 from mase_hw.report import document
 from mase_hw.simulate import check as check_module
-from mase_hw.simulate.check import Request, accuracy, check
+from mase_hw.simulate.check import SimRequest, accuracy, check
 from mase_hw.simulate.verdict import NAME
 
 
@@ -116,7 +116,7 @@ def test_a_run_that_is_interrupted_takes_the_old_verdict_away(build: Build, monk
 
     monkeypatch.setattr(check_module, "_check_cocotb", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        list(check(build, Request(only="design")))
+        list(check(build, SimRequest(only="design")))
     assert document(build)["simulation"]["status"] == "unknown"
 
 

@@ -12,8 +12,8 @@ from mase_hw.config import Config, load_config
 from mase_hw.config.search import SearchConfig, parse_search
 from mase_hw.diagnostics import Collector
 from mase_hw.search.prepare import Prepared, prepare
-from mase_hw.search.run import Worker, open_study
 from mase_hw.search.storage import open_storage
+from mase_hw.search.trials import Worker, open_study
 
 TOP = """model = "{model}"
 dataset = "random"
@@ -108,8 +108,8 @@ def write(
 
 def read(path: Path) -> SearchConfig:
     config = load_config(path)
-    with Collector() as found:
-        return parse_search(config.search, found, config.places)
+    with Collector() as problems:
+        return parse_search(config.search, problems, config.places)
 
 
 Storage = str | BaseStorage | None

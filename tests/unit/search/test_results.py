@@ -17,7 +17,7 @@ from mase_hw.flow import compile_model, emit, load_weights
 from mase_hw.search.best import toml, write_winner
 from mase_hw.search.plot import picture, write_html, write_png
 from mase_hw.search.results import best_trials, drop_beaten_weights, metrics_of, winner, write_best
-from mase_hw.search.run import weights_path
+from mase_hw.search.trials import weights_path
 from mase_hw.training.evaluate import evaluate
 
 

@@ -18,8 +18,8 @@ from mase_hw.search.space import Space, make_space, quantize_args, redefine_args
 def space_of(path: Path) -> Space:
     model, _ = load_weights(config_of(path))
     graph = with_metadata(MaseGraph(model), (16,))
-    with Collector() as found:
-        return make_space(read(path).space, graph, found)
+    with Collector() as problems:
+        return make_space(read(path).space, graph, problems)
 
 
 def points(space: Space) -> list[str]:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mase_hw.hardware import Design
-from mase_hw.hardware.plumbing import SkidBuffer
-from mase_hw.hardware.stream import full_range
+from mase_hw.ir import Design
+from mase_hw.ir.plumbing import SkidBuffer
+from mase_hw.ir.stream import full_range
 from mase_hw.numerics import Fixed
 from mase_hw.simulate import PATTERNS, Outcome, simulate
 from mase_hw.simulate import native as engine
-from mase_hw.simulate.check import Request, make_job
+from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_stimulus import blocks
 from mase_hw.simulate.stimulus import stimulus
@@ -53,7 +53,7 @@ def test_a_right_design_passes_in_every_pattern(tmp_path: Path, width: int, lane
 def test_both_engines_stall_in_the_same_cycles(tmp_path: Path) -> None:
     design, source = design_of(4, 8), two_stages(tmp_path, 32)
     native = run(design, source, tmp_path, vectors=500, seed=3)
-    job = make_job(design, (source,), stimulus(design, 500, 3), Request(seed=3), None)
+    job = make_job(design, (source,), stimulus(design, 500, 3), SimRequest(seed=3), None)
     other = simulate(job, tmp_path / "cocotb")
     assert other.passed, other.failures
     assert [(r.pattern, r.latency, r.cycles) for r in native.patterns] == [

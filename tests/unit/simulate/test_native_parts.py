@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mase_hw.hardware import Design
-from mase_hw.hardware.cycles import Schedule
-from mase_hw.hardware.plumbing import SkidBuffer
-from mase_hw.hardware.stream import Stream
+from mase_hw.ir import Design
+from mase_hw.ir.cycles import Schedule
+from mase_hw.ir.plumbing import SkidBuffer
+from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed
 from mase_hw.simulate.native_pattern import predict
 from mase_hw.simulate.native_stimulus import blocks

@@ -11,14 +11,14 @@ import pytest
 import pywellen
 from support import write_rtl
 
-from mase_hw.hardware import Design, full_range
-from mase_hw.hardware.design import Node
+from mase_hw.ir import Design, full_range
+from mase_hw.ir.design import BuiltNode
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result
 from mase_hw.ops.affine import align
-from mase_hw.ops.linear_unrolled import unrolled
+from mase_hw.ops.linear.unrolled import unrolled
 from mase_hw.simulate import simulate
-from mase_hw.simulate.check import Request, make_job
+from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.locate import located
 from mase_hw.simulate.outcome import Outcome
 from mase_hw.simulate.stimulus import stimulus
@@ -75,7 +75,7 @@ def two_layers() -> Design:
     second = replace(second, outputs=(second.output.renamed("data_out_0"),))
     types = {"data_in": F8, "weight": F8, "bias": F8, "data_out": F8}
     nodes = [
-        Node(
+        BuiltNode(
             name=name,
             op="linear",
             implementation="unrolled",
@@ -98,7 +98,7 @@ def simulated(design: Design, tmp: Path, broken: bool, waves: str = "w") -> Outc
         assert "n0_sum = " in text
         head, _, tail = text.partition("n0_sum = ")
         file.write_text(f"{head}n0_sum = ~({tail.replace(';', ');', 1)}")
-    job = make_job(design, tuple(files), stimulus(design, 12, 0), Request(patterns=("none", "both")), tmp / waves)
+    job = make_job(design, tuple(files), stimulus(design, 12, 0), SimRequest(patterns=("none", "both")), tmp / waves)
     return located(design, simulate(job, tmp / "sim"))
 
 

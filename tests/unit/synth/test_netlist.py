@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.hardware.cost import Cost
+from mase_hw.ir.cost import Cost
 from mase_hw.synth.netlist import count, read_netlist
 
 

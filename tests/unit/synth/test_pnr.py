@@ -12,7 +12,7 @@ import pytest
 from small_rtl import ADDER, write
 
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.hardware.cost import Cost
+from mase_hw.ir.cost import Cost
 from mase_hw.synth import pnr, synthesize
 
 REPORT = {

@@ -13,8 +13,8 @@ import pytest
 from small_rtl import ADDER, BROKEN, LOOP, MEMORIES, MULTIPLIER, PAIR, write
 
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.hardware.cost import Cost
-from mase_hw.synth import run, synthesize
+from mase_hw.ir.cost import Cost
+from mase_hw.synth import synthesis, synthesize
 from mase_hw.synth.targets import TARGETS, script
 
 
@@ -149,7 +149,7 @@ CHILDREN = {
 
 @pytest.mark.parametrize(("code", "text"), CHILDREN.values(), ids=list(CHILDREN))
 def test_crash(code: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "CHILD", code)
+    monkeypatch.setattr(synthesis, "CHILD", code)
     with pytest.raises(ProblemsError, match=text):
         synthesize(write(tmp_path, PAIR), "dut", "generic")
 
@@ -158,7 +158,7 @@ def test_an_old_netlist_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyP
     files = write(tmp_path, PAIR)
     synthesize(files, "dut", "generic", work=tmp_path / "work")
     assert (tmp_path / "work" / "flat" / "netlist.json").is_file()
-    monkeypatch.setattr(run, "CHILD", "")
+    monkeypatch.setattr(synthesis, "CHILD", "")
     with pytest.raises(ProblemsError, match="without a netlist"):
         synthesize(files, "dut", "generic", work=tmp_path / "work")
 
@@ -166,7 +166,9 @@ def test_an_old_netlist_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_timeout_ends_the_child_and_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alive = tmp_path / "alive"
     child = f"import time\nfor _ in range(600): open({str(alive)!r}, 'a').write('.'); time.sleep(0.05)"
-    monkeypatch.setattr(run, "CHILD", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])")
+    monkeypatch.setattr(
+        synthesis, "CHILD", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    )
     with pytest.raises(ProblemsError, match="dut for generic was not done after 2 seconds"):
         synthesize(write(tmp_path, PAIR), "dut", "generic", timeout=2)
     size = alive.stat().st_size
@@ -178,7 +180,7 @@ def test_timeout_ends_the_child_and_what_it_started(tmp_path: Path, monkeypatch:
 def test_an_interrupt_ends_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alive = tmp_path / "alive"
     code = f"import time\nfor _ in range(600): open({str(alive)!r}, 'a').write('.'); time.sleep(0.05)"
-    monkeypatch.setattr(run, "CHILD", code)
+    monkeypatch.setattr(synthesis, "CHILD", code)
 
     def interrupt(text: str) -> None:
         if alive.exists():

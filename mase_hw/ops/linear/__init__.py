@@ -1,0 +1,1 @@
+"""linear: a constant matrix times a vector, in every implementation."""

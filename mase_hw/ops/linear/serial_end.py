@@ -1,0 +1,74 @@
+"""How a finished sum of a serial linear becomes a result: its constant, and the one requantize."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mase_hw.ir.cost import Cost
+from mase_hw.ir.finish import Long
+from mase_hw.ops.requantize_cost import requantize_cost
+
+
+@dataclass(frozen=True)
+class Added:
+    """The sum with its group's constant, in a signal of its own."""
+
+    name: str
+    width: int
+    text: str
+    meaning: str
+    unused: str  # bits of the sum above what is proven of the result, or nothing
+
+
+@dataclass(frozen=True)
+class End:
+    """What the template writes for a row: parameters of `mase_requantize`, what it reads, and what that needs."""
+
+    source: str
+    parameters: Mapping[str, Any]
+    cost: Cost
+    added: Added | None = None
+
+
+def single_end(name: str, width: int, zeros: int, parameters: Mapping[str, Any], result: tuple[int, int]) -> End:
+    """The requantize adds the constant. The sum is unsigned and lacks `zeros` low bits; `result` are its bounds."""
+    tail = f", {zeros}'b0" if zeros else ""
+    source = f"1'b0, {name}{tail}" if width else "1'b0"
+    cost = requantize_cost(parameters, operand=width + zeros, result=result)
+    return End(source, {"InWidth": width + zeros + 1 if width else 1, **parameters}, cost)
+
+
+def grouped_end(
+    row: int, name: str, width: int, zeros: int, parameters: Mapping[str, Any], offsets: Sequence[int], group: str
+) -> End:
+    """The constant depends on the group, and the half that rounding adds is in it."""
+    half = 1 << parameters["Shift"] - 1 if parameters["HalfEven"] else 0
+    given = {**parameters, "Offset": Long(-half)}
+    size = parameters["SumWidth"]
+    constants = [offset + half for offset in offsets]
+    text, varying = _by_group(constants, size, group)
+    tail = f" << {zeros}" if zeros else ""
+    total = f"({size}'({name}){tail}) + {text}" if width else text
+    meaning = "; ".join(f"{constant:+d}" for constant in constants)
+    unused = f"{name}[{width - 1}:{max(0, size - zeros)}]" if width and width + zeros > size else ""
+    rest, adds = requantize_cost(given), bool(width)
+    carry = rest.carry + adds * -(-size // 4)
+    cost = replace(rest, lut=rest.lut + varying, carry=carry, depth=rest.depth + 2 * adds)
+    return End("", {"InWidth": size, **given}, cost, Added(f"n{row}", size, total, meaning, unused))
+
+
+def _by_group(constants: Sequence[int], width: int, group: str) -> tuple[str, int]:
+    """The group's constant as an expression, and how many of its bits depend on the group."""
+    mask = (1 << width) - 1
+    words = [f"{constant & mask:0{width}b}" for constant in constants]
+    bits, varying = [], 0
+    for column in zip(*words, strict=True):
+        values = "".join(reversed(column))
+        if len(set(values)) == 1:
+            bits.append(f"1'b{values[0]}")
+        else:
+            bits.append(f"1'({len(values)}'b{values} >> {group})")
+            varying += 1
+    return "{" + ", ".join(bits) + "}", varying

@@ -1,0 +1,124 @@
+"""linear, unrolled: the weights are wires in a shared shift-and-add graph, pipelined; a vector every cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from mase_hw.adders import SOLVER_SECONDS, AdderGraph, Pipeline, encode, pipeline, solve
+from mase_hw.ir.component import Instance, Pipe
+from mase_hw.ir.cost import Cost
+from mase_hw.ir.finish import Result, finish
+from mase_hw.ir.stream import Stream
+from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.affine import Alignment, matrix_bounds
+from mase_hw.ops.linear.adder_text import inputs_text, stages_text, unused_bits
+from mase_hw.ops.linear.matrix import ADDERS_PER_STAGE, Matrix
+from mase_hw.ops.requantize_cost import requantize_cost
+
+
+@dataclass(frozen=True, eq=False)
+class LinearUnrolled(Matrix, Pipe):
+    """`matrix @ x + bias`, all inputs in one beat, all outputs in one beat. A batch norm has a diagonal matrix."""
+
+    kind = "linear_unrolled"
+    adds: Integers  # the adder graph of the matrix, as arrays
+    outs: Integers
+    adders_per_stage: int
+    solver: str  # how the graph was found
+
+    @cached_property
+    def constants(self) -> list[int]:
+        """What is added to each output's unsigned number: the graph's offsets, inputs that never change, the bias."""
+        lo, hi = self.input.bounds
+        fixed = self.matrix @ np.where(lo == hi, lo, 0)
+        encoding = encode(self.graph, lo, hi)
+        offsets = [encoding.output(j)[0] for j in range(self.output.features)]
+        pairs = zip(offsets, fixed.tolist(), self.bias.tolist(), strict=True)
+        return [((offset + still) << self.product_shift) + bias for offset, still, bias in pairs]
+
+    @cached_property
+    def graph(self) -> AdderGraph:
+        return AdderGraph.from_arrays(self.input.features, self.adds, self.outs)
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The stages: an output has one more addition where it has a constant or is rounded."""
+        encoding = encode(self.graph, *self.input.bounds)
+        parameters = [self.lane_parameters(j) for j in range(self.output.features)]
+        finish = [bool(p["Offset"]) or bool(p["HalfEven"]) or self.step.changes for p in parameters]
+        return pipeline(encoding, finish, self.output.fixed.width, self.adders_per_stage)
+
+    def lane_parameters(self, j: int) -> dict[str, int]:
+        """Parameters of output `j`'s requantize, from its own bounds."""
+        return self.requantize_parameters(self.constants[j], j)
+
+    @property
+    def latency(self) -> int:
+        return self.pipeline.stages
+
+    def instance(self) -> Instance:
+        stages = self.pipeline.stages
+        values = {
+            "inputs": inputs_text(self.pipeline.encoding, self.input),
+            "outputs": [f"y{j}_q{stages}" for j in range(self.output.features - 1, -1, -1)],
+            "stages": stages_text(self.pipeline, self.input, self.product_shift, self.lane_parameters),
+            "unused": unused_bits(self.pipeline.encoding, self.input),
+            "step": self.step,
+            "adders": len(self.graph.adds),
+            "depth": self.graph.depth,
+            "solver": self.solver,
+        }
+        return Instance(template="linear_unrolled", values=values, needs=("mase_requantize",))
+
+    def cost(self) -> Cost:
+        pipeline, encoding = self.pipeline, self.pipeline.encoding
+        chains = sum(-(-encoding.carried(k) // 4) for k in range(len(self.graph.adds)))
+        ends = [self._end(j) for j in range(self.output.features)]
+        kept = [pipeline.stages - pipeline.out_stage(j) for j in range(len(ends))]  # stages that hold a finished output
+        registers = pipeline.register_bits + self.latency
+        registers -= sum(stages * (pipeline.out_width - end.ff) for stages, end in zip(kept, ends, strict=True))
+        finish = sum((replace(end, ff=0) for end in ends), Cost())
+        return Cost(encoding.luts, 0, registers, chains, depth=self._levels(ends)) + finish
+
+    def _end(self, j: int) -> Cost:
+        operand = self.pipeline.encoding.output(j)[1].bit_length() + self.product_shift
+        return requantize_cost(self.lane_parameters(j), operand=operand, result=(self.output.lo[j], self.output.hi[j]))
+
+    def _levels(self, ends: Sequence[Cost]) -> int:
+        """The longest run in a stage: two levels for each addition, a LUT and the carry chain, and what finishes it."""
+        pipeline, graph = self.pipeline, self.graph
+        levels = [0] * graph.inputs
+        for k, add in enumerate(graph.adds):
+            stage = pipeline.node_stage(graph.inputs + k)
+            before = max(levels[n] if pipeline.node_stage(n) == stage else 0 for n in (add.a, add.b))
+            levels.append(before + 2 * (pipeline.encoding.overlap(k) > 0))
+        deepest = max(levels)
+        for j, (out, end) in enumerate(zip(graph.outputs, ends, strict=True)):
+            if out.node is not None:
+                here = pipeline.node_stage(out.node) == pipeline.out_stage(j)
+                deepest = max(deepest, (levels[out.node] if here else 0) + end.depth)
+        return deepest
+
+
+def unrolled(
+    name: str,
+    x: Stream,
+    matrix: Integers,
+    bias: Integers,
+    alignment: Alignment,
+    result: Result | None,
+    *,
+    adders_per_stage: int = ADDERS_PER_STAGE,
+    solver_seconds: float = SOLVER_SECONDS,
+) -> LinearUnrolled:
+    """`matrix @ x + bias` with the bias at the accumulator's binary point."""
+    exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
+    out, step = finish(f"{name}_out", len(matrix), exact, alignment.frac, result)
+    solution = solve(matrix, *x.bounds, solver_seconds)
+    adds, outs = solution.graph.to_arrays()
+    shift = alignment.product_shift
+    return LinearUnrolled(name, (x,), (out,), matrix, bias, shift, step, adds, outs, adders_per_stage, solution.method)

@@ -1,0 +1,1 @@
+"""What is claimed of a build: one file per claim."""

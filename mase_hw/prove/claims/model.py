@@ -1,0 +1,65 @@
+"""Model: the integers that a build's RTL is compared with are those of its TOML and its checkpoint."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mase_hw.ir import Component, Design
+from mase_hw.ir.finish import Finish
+from mase_hw.ir.plumbing import Plumbing
+from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.claims.claim import Claim, NotProvedError
+from mase_hw.prove.words.reference import rows_of
+
+
+def claim_model(design: Design, again: Design, sources: str) -> Claim:
+    """The claim of a build's design; `again` is what `sources` give now."""
+    try:
+        count = compare(design, again)
+    except NotProvedError as error:
+        return Claim(design.name, "model", "refuted", "", f"{error}, quantized again from {sources}")
+    text = f"made again from {sources}: the same layers, types and roundings, the same {count:,} integers"
+    return Claim(design.name, "model", "proved", text)
+
+
+def compare(design: Design, again: Design) -> int:
+    """How many weights and constants two designs share; raises at the first thing in which they compute otherwise.
+
+    How they are built does not matter, nor what stands between their layers.
+    """
+    mine, theirs = ([c for c in each.components if not isinstance(c, Plumbing)] for each in (design, again))
+    names = [[component.name for component in each] for each in (mine, theirs)]
+    if names[0] != names[1]:
+        raise NotProvedError(f"it has {', '.join(names[0])}, and not {', '.join(names[1])}")
+    return sum(_compare(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def _compare(a: Component, b: Component) -> int:
+    for what, of_a, of_b in (
+        ("data_in", a.input.fixed, b.input.fixed),
+        ("data_out", a.output.fixed, b.output.fixed),
+        ("rounding", *(_rounding(each) for each in (a, b))),
+    ):
+        if of_a != of_b:
+            raise NotProvedError(f"{a.name}: {what} is {of_a}, and not {of_b}")
+    (factors, constants), (wanted, moved) = rows_of(a), rows_of(b)
+    return _same(f"{a.name}: factor", factors, wanted) + _same(f"{a.name}: constant", constants, moved)
+
+
+def _rounding(component: Component) -> str:
+    """All of the last step but the sums that it is given, which follow from the factors."""
+    step: Finish | None = getattr(component, "step", None)
+    if step is None:
+        return "none"
+    return f"{step.rounding.value} from {step.frac} bits to {step.fixed}{', not below 0' if step.rectify else ''}"
+
+
+def _same(what: str, mine: Integers, wanted: Integers) -> int:
+    if mine.shape != wanted.shape:
+        raise NotProvedError(f"{what}s are {list(mine.shape)}, and not {list(wanted.shape)}")
+    places = np.argwhere(mine != wanted)
+    if len(places):
+        at = tuple(int(k) for k in places[0])
+        more = f" ({len(places):,} of {mine.size:,} differ)"
+        raise NotProvedError(f"{what} {list(at)} is {int(mine[at])}, and not {int(wanted[at])}{more}")
+    return int(mine.size)

@@ -1,0 +1,61 @@
+"""Timing: no valid and no ready depends on data, bit by bit, so the cycles of one run are those of every run."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
+
+_BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor")
+_CARRY = ("$add", "$sub", "$neg", "$mul")
+
+
+def prove_timing(netlist: Netlist) -> str:
+    """How it was proved; raises where it was not."""
+    data = set(netlist.ports["data_in_0"])
+    ends = [port for port in ("data_out_0_valid", "data_in_0_ready") if port in netlist.ports]
+    cone = cone_of(netlist, [net for port in ends for net in netlist.ports[port]])
+    if touched := cone & data:
+        raise NotProvedError(f"{len(touched)} bits of data_in_0 reach {' or '.join(ends)}", refuted=True)
+    return f"the cones of {' and '.join(ends)} hold {len(cone)} bits, none of them data"
+
+
+def combinational_cone(netlist: Netlist, nets: Iterable[Net]) -> set[Net]:
+    """Everything that the nets depend on within a cycle; a memory is read within it."""
+    return cone_of(netlist, nets, through_registers=False)
+
+
+def cone_of(
+    netlist: Netlist, nets: Iterable[Net], *, through_registers: bool = True, before: Container[Net] = ()
+) -> set[Net]:
+    """Everything that the nets depend on, through registers and memories, up to the first of those in `before`."""
+    drivers: dict[Net, tuple[Cell, str, int]] = {}
+    for cell in netlist.cells:
+        for port in ("Y", "Q", "RD_DATA") if through_registers else ("Y", "RD_DATA"):
+            for k, net in enumerate(cell.ports.get(port, ())):
+                drivers[net] = (cell, port, k)
+    seen: set[Net] = set()
+    todo = [net for net in nets if isinstance(net, int)]
+    while todo:
+        net = todo.pop()
+        if net in seen:
+            continue
+        seen.add(net)
+        if net in drivers and net not in before:
+            todo += [source for source in _sources(*drivers[net]) if isinstance(source, int) and source not in seen]
+    return seen
+
+
+def _sources(cell: Cell, port: str, k: int) -> Iterable[Net]:
+    """The nets that bit `k` of a cell's output depends on."""
+    ports = cell.ports
+    if cell.type == "$dff":
+        return [ports["D"][k]]
+    if cell.type == "$mux":
+        return [ports["A"][k], ports["B"][k], *ports["S"]]
+    if cell.type in _BITWISE:
+        return [nets[min(k, len(nets) - 1)] for name, nets in ports.items() if name != "Y"]
+    if cell.type in _CARRY:
+        return [net for name, nets in ports.items() if name != "Y" for net in nets[: k + 1]]
+    return [net for name, nets in ports.items() if name != port for net in nets]

@@ -1,0 +1,150 @@
+"""Widths: every adder of data is wide enough for its exact sum, and not one bit wider: seen on two inputs of each.
+
+A sum is affine in the inputs, so its bounds are reached: by the input that has, for each variable, the end of its range
+that the factor's sign says. Both inputs are replayed (replay.py) and the adder must then hold just these numbers, one
+of which takes its highest bit. Adders that are one array, written once in a loop over lanes, have one width: that of
+the widest of their sums, over all steps. Where sums are accumulated step by step, the accumulators are looked at: the
+adders whose highest bits reach the output through no other adder of data, and the finished sums that they hold; those
+on the way are known modulo. What clamps a sum reads it as a signed number, so its sign counts. The highest bits of an
+adder that lead to no output are not built, and do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+
+from mase_hw.ir import Component
+from mase_hw.numerics import signed_width
+from mase_hw.prove.claims.claim import NotProvedError, Reached
+from mase_hw.prove.claims.replay import Adder, replay, search
+from mase_hw.prove.claims.timing import cone_of
+from mase_hw.prove.control.automaton import tainted
+from mase_hw.prove.netlist.netlist import Net, Netlist
+from mase_hw.prove.words.carried import Word
+from mase_hw.prove.words.reference import Reference
+from mase_hw.prove.words.sums import Sum
+from mase_hw.prove.words.symbolic import Symbolic
+
+ADDERS = ("$add", "$sub")
+_INDEX = re.compile(r"\[\d+\]|\$\d+$")  # the lane of a loop, the number that Yosys gives a cell
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The widest sum of an array of adders."""
+
+    widest: Sum
+    adder: Adder
+    needed: int
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.needed, self.widest.total.hi - self.widest.total.lo
+
+
+def prove_widths(
+    component: Component, symbolic: Symbolic, netlist: Netlist, *, accumulates: bool
+) -> tuple[str, tuple[Reached, ...]]:
+    """How it was proved, and what the adders were seen to hold, the widest first."""
+    adders = looked_at(netlist, accumulates=accumulates)
+    finished = _Finished(component) if accumulates else None
+    arrays: dict[tuple[str, str, int], _Judged] = {}
+    for one in symbolic.sums:
+        adder = adders.get(one.cell.name)
+        done = finished is None or one.total in finished
+        if adder is not None and (done or not adder.again):
+            lo, hi = one.total.lo >> one.shift, one.total.hi >> one.shift
+            signed = adder.signed if done else bool(one.cell.parameters["A_SIGNED"])
+            needed = one.lift + _needed(lo, hi, adder.bits - one.lift, signed)
+            found = _Judged(one, adder, needed)
+            key = (one.cell.source, _INDEX.sub("", one.cell.name), adder.bits)
+            arrays[key] = max(arrays.get(key, found), found, key=lambda judged: judged.size)
+    hidden = _hidden(adders, symbolic, {source for source, *_ in arrays} if accumulates else None)
+    unsure = {adder.cell.source for adder in hidden}
+    for (source, _, bits), judged in arrays.items():
+        if bits > max(judged.needed, 0 if finished is None else finished.constant_bits):
+            refuted = not accumulates and source not in unsure
+            raise NotProvedError(f"{source}: {bits} bits for sums that need {judged.needed}", refuted=refuted)
+    if hidden and accumulates:
+        raise NotProvedError(f"{hidden[0].cell.source}: no finished sum was found that is affine")
+    widest = sorted(arrays.values(), key=lambda judged: -judged.adder.bits)
+    reached = replay(component, netlist, [judged.widest for judged in widest], symbolic.words)
+    reached += search(component, netlist, hidden)
+    if not reached:
+        return "there is no adder of data", ()
+    what = "accumulators, or arrays of them" if accumulates else "adders, or arrays of adders"
+    text = f"{len(reached):,} {what}: each holds both bounds of its sum, replayed, and has no bit to spare"
+    more = f"; {len(hidden)} of them on inputs found by trying, the most that these give" if hidden else ""
+    return text + more, tuple(reached)
+
+
+def _hidden(adders: dict[str, Adder], symbolic: Symbolic, known: set[str] | None) -> list[Adder]:
+    """Those whose sums were not read, though they are no constants; `known`: accumulators of which some were."""
+    varies = set() if known is None else {one.cell.name for one in symbolic.sums}
+    some = [adder for name, adder in adders.items() if name not in symbolic.read or name in varies]
+    return [adder for adder in some if known is None or adder.cell.source not in known]
+
+
+def looked_at(netlist: Netlist, *, accumulates: bool) -> dict[str, Adder]:
+    """The adders that are to have no bit to spare."""
+    outputs = netlist.ports["data_out_0"]
+    built = cone_of(netlist, outputs)
+    last = cone_of(netlist, outputs, before=_adders(netlist, "data")) if accumulates else built
+    read_signed = cone_of(netlist, outputs, before=_adders(netlist, "data", "unsigned")) if accumulates else set()
+    data, found = tainted(netlist), {}
+    for cell in netlist.cells:
+        if cell.type in ADDERS and data.intersection(cell.ports["Y"]):
+            above = sum(1 for _ in takewhile(lambda net: net not in built, reversed(cell.ports["Y"])))
+            bits = cell.width("Y") - above
+            highest = cell.ports["Y"][bits - 1]
+            if bits and highest in last:
+                again = accumulates and highest in cone_of(netlist, [*cell.ports["A"], *cell.ports["B"]])
+                signed = bool(cell.parameters["A_SIGNED"]) or highest in read_signed
+                found[cell.name] = Adder(cell, bits, signed, again)
+    return found
+
+
+class _Finished:
+    """The sums of a component's outputs, whatever constants are in them: what is on the way there is known modulo."""
+
+    def __init__(self, component: Component) -> None:
+        reference = Reference(component)
+        words = [
+            reference.words.word(*row) for row in zip(reference.factors, reference.constants.tolist(), strict=True)
+        ]
+        self._rows = {_direction(word) for word in words if word.lo < word.hi}
+        fixed = [word.lo for word in words if word.lo == word.hi]
+        self.constant_bits = signed_width(min(fixed), max(fixed)) if fixed else 0
+
+    def __contains__(self, word: Word) -> bool:
+        return word.lo < word.hi and _direction(word) in self._rows
+
+
+def _direction(word: Word) -> bytes:
+    """The same for all multiples of a word."""
+    factors = word.factors // np.gcd.reduce(word.factors)
+    return bytes((factors * np.sign(factors[np.flatnonzero(factors)[0]])).tobytes())
+
+
+def _adders(netlist: Netlist, *which: str) -> set[Net]:
+    """The outputs of adders: those of `data`, that add no constant, and of those that do, the `unsigned` ones."""
+    found: set[Net] = set()
+    for cell in netlist.cells:
+        if cell.type in ADDERS:
+            constant = any(all(isinstance(net, str) for net in cell.ports[port]) for port in "AB")
+            kind = "data" if not constant else "signed" if cell.parameters["A_SIGNED"] else "unsigned"
+            found.update(cell.ports["Y"] if kind in which else ())
+    return found
+
+
+def _needed(lo: int, hi: int, bits: int, signed: bool) -> int:
+    """Bits of a number between these, known modulo 2**bits; of a signed one, with its sign, two at least."""
+    found = []
+    for turn in {lo >> bits, hi >> bits, (lo >> bits) + 1} if signed else {lo >> bits}:
+        low, high = lo - (turn << bits), hi - (turn << bits)
+        found.append(high.bit_length() if low >= 0 and not signed else max(high, ~low).bit_length() + 1)
+    return max(min(found), 2 if signed else 0)

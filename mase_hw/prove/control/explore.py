@@ -1,0 +1,206 @@
+"""Every state that a component's control can reach, from reset, whatever valid and ready do: and what holds in them.
+
+A node is a state of the control, with three counts kept beside it: the beat of the input vector that comes next, how
+many whole vectors were taken and not yet given back, and the beat of the output vector that comes next. In every node
+all four values of the input's valid and the output's ready are tried. There are finitely many nodes, so what holds in
+each of them, and on each step between them, holds for ever.
+"""
+
+from __future__ import annotations
+
+import copy
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mase_hw.ir import Component, Pipe
+from mase_hw.ir.control import Control
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.control.automaton import Automaton
+
+MAX_NODES = 400_000
+MAX_AHEAD = 4096  # vectors that a component may hold
+
+
+@dataclass(frozen=True)
+class ControlNode:
+    """Between two clock edges."""
+
+    state: int
+    in_beat: int  # which comes next
+    ahead: int  # whole vectors taken, whose outputs are not all given
+    out_beat: int
+
+
+@dataclass
+class Graph:
+    """All nodes, `starts` of them after reset; node `n` with inputs `i = valid + 2 * ready` is entry `4 * n + i`."""
+
+    nodes: list[ControlNode] = field(default_factory=list)
+    starts: int = 1
+    next: array[int] = field(default_factory=lambda: array("q"))
+    boundary: list[int] = field(default_factory=list)
+    takes: bytearray = field(default_factory=bytearray)
+    gives: bytearray = field(default_factory=bytearray)
+    valid: bytearray = field(default_factory=bytearray)  # of the output, by node
+
+
+_last: tuple[object, Graph] | None = None  # a mutation run proves many netlists in a row that share their control
+
+
+def explore(component: Component, automaton: Automaton) -> Graph:
+    """All nodes; raises where a rule of the streams is broken or a cycle is not as predicted."""
+    global _last
+    walk = _Walk(component, automaton)
+    if _last is None or _last[0] != walk.key:
+        _last = walk.key, _explored(automaton, walk)
+    return _last[1]
+
+
+def _explored(automaton: Automaton, walk: _Walk) -> Graph:
+    graph = Graph()
+    graph.nodes += [ControlNode(start, 0, 0, 0) for start in automaton.starts]
+    graph.starts = len(graph.nodes)
+    number = {(node, walk.model.state()): n for n, node in enumerate(graph.nodes)}
+    models: list[Control | None] = [walk.model] * graph.starts
+    for n in range(MAX_NODES):
+        if n == len(graph.nodes):
+            return graph
+        model = models[n]
+        assert model is not None
+        models[n] = None  # its only use
+        valid = -1
+        for inputs, (state, boundary) in enumerate(automaton.steps(graph.nodes[n].state)):
+            after, then, out_valid, takes, gives = walk.step(graph.nodes[n], model, state, boundary, inputs)
+            if valid not in (-1, out_valid):
+                raise NotProvedError("data_out_0_valid waits for data_out_0_ready", refuted=True)
+            valid = out_valid
+            key = (after, then.state())
+            if key not in number:
+                number[key] = len(graph.nodes)
+                graph.nodes.append(after)
+                models.append(then)
+            graph.next.append(number[key])
+            graph.boundary.append(boundary)
+            graph.takes.append(takes)
+            graph.gives.append(gives)
+        graph.valid.append(valid)
+    raise NotProvedError(f"its control has more than {MAX_NODES:,} states")
+
+
+class _Walk:
+    """One clock edge, with the checks that belong to it."""
+
+    def __init__(self, component: Component, automaton: Automaton) -> None:
+        self.automaton = automaton
+        self.pipe = isinstance(component, Pipe)
+        self.in_beats, self.out_beats = component.input.beats, component.output.beats
+        self.model = FreePipe(component.latency) if self.pipe else component.control()
+        self.valid_bit = self._bit("data_out_0_valid")
+        self.ready_bit = -1 if self.pipe else self._bit("data_in_0_ready")
+
+    @property
+    def key(self) -> object:
+        """All that a graph depends on."""
+        model = type(self.model), repr(sorted(vars(self.model).items()))
+        return self.automaton.key, self.pipe, self.in_beats, self.out_beats, model, self.valid_bit, self.ready_bit
+
+    def _bit(self, port: str) -> int:
+        """Where the port is among the bits that a step gives."""
+        net = self.automaton.netlist.ports[port][0]
+        if net not in self.automaton.boundary_bit:  # a constant
+            raise NotProvedError(f"{port} is always {net}", refuted=net == "0")
+        return self.automaton.boundary_bit[net]
+
+    def step(
+        self, node: ControlNode, model: Control, state: int, boundary: int, inputs: int
+    ) -> tuple[ControlNode, Control, int, int, int]:
+        """`state` and `boundary` are what the netlist gives for the inputs, `valid + 2 * ready`."""
+        v, r = inputs & 1, inputs >> 1
+        valid = (boundary >> self.valid_bit) & 1
+        ready = r if self.pipe else (boundary >> self.ready_bit) & 1
+        if valid != model.valid or ready != model.ready(bool(r)):
+            said = f"valid {int(model.valid)}, ready {int(model.ready(bool(r)))}"
+            raise NotProvedError(
+                f"valid {valid}, ready {ready} where {said} was predicted: {model.state()}", refuted=True
+            )
+        takes, gives = v & ready, valid & r
+        then = _clone(model)
+        then.tick(bool(takes), bool(r))
+        in_beat, ahead, out_beat = node.in_beat + takes, node.ahead, node.out_beat + gives
+        if in_beat == self.in_beats:
+            in_beat, ahead = 0, ahead + 1
+        if out_beat == self.out_beats:
+            out_beat, ahead = 0, ahead - 1
+        if ahead < 0:
+            raise NotProvedError("a vector is given that was not taken", refuted=True)
+        if ahead > MAX_AHEAD:
+            raise NotProvedError("vectors are taken and never given back", refuted=True)
+        if valid and not r and not then.valid:
+            raise NotProvedError("data_out_0_valid falls before data_out_0_ready", refuted=True)
+        return ControlNode(state, in_beat, ahead, out_beat), then, valid, takes, gives
+
+
+def check_progress(graph: Graph, *, pipe: bool) -> tuple[int, int]:
+    """No deadlock: how many cycles may pass, at the most, in which no beat moves though one could be expected to.
+
+    First, while an input beat is offered and no output is: whatever ready does, such cycles come to an end. Second,
+    while a whole vector is inside and no input is offered: the output comes without one. Of a pipe, this is so while it
+    is enabled.
+    """
+    readies = (2,) if pipe else (0, 2)
+    offered = [(n, graph.next[4 * n + i]) for n in range(len(graph.nodes)) if not graph.valid[n]
+               for i in (1 + ready for ready in readies) if not graph.takes[4 * n + i]]  # fmt: skip
+    owed = [(n, graph.next[4 * n + i]) for n, node in enumerate(graph.nodes) if not graph.valid[n] and node.ahead
+            for i in readies]  # fmt: skip
+    return _longest(offered, "an input beat is never taken"), _longest(owed, "a vector never comes out")
+
+
+def _longest(edges: Iterable[tuple[int, int]], what: str) -> int:
+    """The longest path along these edges, which are no circle."""
+    leads: dict[int, set[int]] = {}
+    into: dict[int, int] = {}
+    for a, b in edges:
+        if b not in leads.setdefault(a, set()):
+            leads[a].add(b)
+            into[b] = into.get(b, 0) + 1
+    length = {n: 0 for n in leads if not into.get(n)}
+    todo, done = list(length), 0
+    while todo:
+        n = todo.pop()
+        done += 1
+        for m in leads.get(n, ()):
+            length[m] = max(length.get(m, 0), length[n] + 1)
+            into[m] -= 1
+            if not into[m]:
+                todo.append(m)
+    if done < len({*leads, *into}):
+        raise NotProvedError(f"{what}: the control goes in a circle", refuted=True)
+    return max(length.values(), default=0)
+
+
+class FreePipe(Control):
+    """A pipe by itself: its registers move when `enable`, here the output's ready, is high."""
+
+    def __init__(self, stages: int) -> None:
+        self.occupied = [False] * stages
+
+    def ready(self, out_ready: bool) -> bool:
+        return out_ready
+
+    def tick(self, take: bool, out_ready: bool) -> None:
+        if out_ready:
+            self.occupied = [take, *self.occupied[:-1]]
+            self.valid = self.occupied[-1]
+
+    def state(self) -> tuple[int, ...]:
+        return tuple(self.occupied)
+
+
+def _clone(model: Control) -> Control:
+    """A copy with lists of its own."""
+    found = copy.copy(model)
+    for name, value in vars(model).items():
+        if isinstance(value, list):
+            setattr(found, name, list(value))
+    return found

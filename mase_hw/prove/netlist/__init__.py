@@ -1,0 +1,1 @@
+"""The emitted RTL as Yosys reads it, and what each of its cells does."""

@@ -1,0 +1,117 @@
+"""Predicted cost against what Yosys measured once: the grid in bench/cost_grid.json, no synthesis here."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from mase_hw.ir.cost import Cost
+
+BENCH = Path(__file__).parents[3] / "bench"
+
+# Bounds of the mean error on the held-out half, a little above the errors that docs/hardware.md publishes. Of LUTs,
+# registers and carry cells in parts of what was measured; of the others in cells, and of the depth in levels.
+BOUNDS = {"lut": 0.05, "ff": 0.035, "carry": 0.045, "lutram": 2.8, "dsp": 0.0, "bram": 0.0, "depth": 0.7}
+BY_KIND = {  # lut, ff, carry
+    "unrolled": (0.02, 0.01, 0.01),
+    "serial": (0.02, 0.06, 0.06),
+    "folded": (0.03, 0.05, 0.07),
+    "folded_dsp": (0.14, 0.01, 0.06),
+    "norm": (0.20, 0.14, 0.06),
+    "norm_beats": (0.10, 0.06, 0.09),
+    "serial_groups": (0.06, 0.08, 0.07),
+    "cast": (0.01, 0.01, 0.01),
+    "relu": (0.01, 0.01, 0.01),
+}
+SMALL_LUTS = 2
+
+
+@pytest.fixture(scope="module")
+def calibrate() -> ModuleType:
+    """The bench's own comparison, loaded from its file: bench/ is no package."""
+    modules = {}
+    for name in ("cost_grid", "calibrate"):
+        spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        modules[name] = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(modules[name])
+    for name in modules:
+        del sys.modules[name]
+    return modules["calibrate"]
+
+
+@pytest.fixture(scope="module")
+def stored(calibrate: ModuleType) -> dict:
+    return calibrate.read_grid()
+
+
+@pytest.fixture(scope="module")
+def compared(calibrate: ModuleType, stored: dict) -> list:
+    """Today's predictions; a component whose RTL has changed since is measured anew by `python bench/calibrate.py`."""
+    found = calibrate.compare(stored)
+    stale = [c.name for c in found if c.stale]
+    if stale:
+        print(f"measured on other RTL: {', '.join(stale)}")  # no error: the prediction is still held against it
+    return found
+
+
+def held_out(compared: list, *kinds: str) -> list:
+    return [c for c in compared if c.half == "held_out" and (not kinds or c.kind in kinds)]
+
+
+def test_the_grid_is_whole(calibrate: ModuleType, stored: dict) -> None:
+    wanted = calibrate.grid()
+    assert list(stored["components"]) == list(wanted)
+    for name, entry in stored["components"].items():
+        assert entry["config"] == wanted[name], name
+        assert len(entry["rtl_sha256"]) == 64, name
+        assert set(entry["measured"]) == set(vars(Cost())), name
+
+
+def test_every_kind_is_in_both_halves(calibrate: ModuleType, compared: list) -> None:
+    for side in calibrate.HALVES:
+        assert {c.kind for c in compared if c.half == side} == set(calibrate.COUNTS)
+
+
+@pytest.mark.parametrize("figure", BOUNDS)
+def test_held_out_errors_stay_within_what_is_published(calibrate: ModuleType, compared: list, figure: str) -> None:
+    error = calibrate.error_of(held_out(compared), figure)
+    assert error is not None
+    assert error.mean <= BOUNDS[figure], f"{figure}: {error}"
+
+
+@pytest.mark.parametrize("kind", BY_KIND)
+def test_held_out_errors_of_a_kind(calibrate: ModuleType, compared: list, kind: str) -> None:
+    """A wrong formula for one kind must not drown in the others."""
+    for figure, bound in zip(("lut", "ff", "carry"), BY_KIND[kind], strict=True):
+        error = calibrate.error_of(held_out(compared, kind), figure)
+        assert error is not None
+        assert error.mean <= bound, f"{kind}: {figure}: {error}"
+
+
+def test_small_components_are_exact_but_for_a_few_cells(compared: list) -> None:
+    for c in held_out(compared, "skid_buffer", "fifo", "gather", "scatter"):
+        assert c.predicted.ff == c.measured.ff, c
+        assert abs(c.predicted.lut - c.measured.lut) <= SMALL_LUTS, c
+
+
+def test_the_check_says_when_rtl_has_changed(calibrate: ModuleType, stored: dict) -> None:
+    name, entry = next(iter(stored["components"].items()))
+    changed = {"components": {name: {**entry, "rtl_sha256": "0" * 64}}}
+    assert [c.stale for c in calibrate.compare(changed)] == [True]
+
+
+def test_the_errors(calibrate: ModuleType) -> None:
+    """Relative to what was measured, or to 20 cells where there are fewer; depth in levels."""
+    one = calibrate.Compared("a-0", "a", "fit", Cost(lut=200, ff=4, depth=5), Cost(lut=180, ff=6, depth=7), False)
+    two = calibrate.Compared("a-1", "a", "fit", Cost(lut=100), Cost(lut=130), False)
+    error = calibrate.error_of([one, two], "lut")
+    assert (error.count, error.mean, error.worst, error.bias) == pytest.approx((2, 0.2, 0.3, 0.1))
+    assert calibrate.error_of([one, two], "ff").mean == pytest.approx(0.1)
+    assert calibrate.error_of([one, two], "depth").worst == 2
+    assert calibrate.error_of([one, two], "dsp") is None
