@@ -162,10 +162,10 @@ def run_samples(compiled: Compiled, dataset: Dataset) -> Samples:
     design = compiled.design
     x = quantize_input(compiled, dataset.x_test)
     y = run_quantized(compiled, dataset.x_test)
-    reference = design.run(x)[design.output.name]
+    (reference,) = design.results(x)
     assert np.array_equal(y, reference), "the quantized torch model and the integer reference differ"
     float_labels = _forward(compiled.model, dataset.x_test).argmax(1)
-    return Samples(x, y, dataset.y_test, float_labels)
+    return Samples((x,), (y,), dataset.y_test, float_labels)
 
 
 def run_floats(prepared: Prepared, dataset: Dataset) -> dict[str, np.ndarray]:

@@ -35,10 +35,34 @@ SCHEMA = 1
 class Samples:
     """The data set's test split as the design sees it, and what the software made of it."""
 
-    x: Integers  # [samples, features] of the input's type
-    y: Integers  # [samples, outputs] of the quantized torch model
+    inputs: tuple[Integers, ...]  # [samples * positions, features] of each input's type
+    outputs: tuple[Integers, ...]  # the same of each output, from the quantized torch model
     labels: Integers
     float_labels: Integers  # what the float model says
+
+    @property
+    def x(self) -> Integers:
+        """The first input's vectors."""
+        return self.inputs[0]
+
+    @property
+    def y(self) -> Integers:
+        """The first output's vectors, of which the largest element is the class."""
+        return self.outputs[0]
+
+    def arrays(self) -> dict[str, Integers]:
+        """By the names that they have in the build folder: x, x_1, ..., y, y_1, ..."""
+        sides = {"x": self.inputs, "y": self.outputs}
+        ports = {f"{key}_{k}" if k else key: rows for key, side in sides.items() for k, rows in enumerate(side)}
+        return {**ports, "labels": self.labels, "float_labels": self.float_labels}
+
+    @staticmethod
+    def of(arrays: Mapping[str, Integers], inputs: int, outputs: int) -> Samples:
+        sides = [
+            tuple(arrays[f"{key}_{k}" if k else key] for k in range(count))
+            for key, count in (("x", inputs), ("y", outputs))
+        ]
+        return Samples(sides[0], sides[1], arrays["labels"], arrays["float_labels"])
 
 
 @dataclass(frozen=True)
@@ -71,7 +95,7 @@ class Build:
         if not path.exists():
             return None
         with np.load(path, allow_pickle=False) as arrays:
-            return Samples(**dict(arrays))
+            return Samples.of(arrays, len(self.manifest["inputs"]), len(self.manifest["outputs"]))
 
     @cached_property
     def floats(self) -> dict[str, np.ndarray]:
@@ -130,7 +154,7 @@ def write_build(
     contents["rtl/files.f"] = "".join(f"{name.removeprefix('rtl/')}\n" for name in texts).encode()
     contents["parameters.npz"] = _npz(arrays)
     if samples is not None:
-        contents["sim/samples.npz"] = _npz(vars(samples))
+        contents["sim/samples.npz"] = _npz(samples.arrays())
     if floats:
         contents["sim/floats.npz"] = _npz(floats)
     manifest = {
@@ -143,8 +167,8 @@ def write_build(
             what: {"name": file.name, "sha256": _sha256(file.read_bytes())} for what, file in (sources or {}).items()
         },
         "parameters": {"path": "parameters.npz", "sha256": _sha256(contents["parameters.npz"])},
-        "inputs": [_port(design.input)],
-        "outputs": [_port(design.output)],
+        "inputs": [_port(stream) for stream in design.inputs],
+        "outputs": [_port(stream) for stream in design.outputs],
         **({"axis": axis.manifest()} if axis else {}),
         **({"reals": asdict(reals)} if reals else {}),
         "interval": _exact(design.schedule.interval),
@@ -222,7 +246,12 @@ def _exact(interval: Any) -> int | float:
 
 
 def _port(stream: Stream) -> dict[str, Any]:
-    shape = {"features": stream.features, "lanes": stream.lanes, "beats": stream.beats}
+    shape = {
+        "frame": list(stream.frame),
+        "features": stream.features,
+        "lanes": stream.lanes,
+        "beats": stream.sample_beats,
+    }
     return {"name": stream.name, **shape, **asdict(stream.fixed)}
 
 

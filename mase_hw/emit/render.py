@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mase_hw import resources
 from mase_hw.emit.filters import FILTERS
-from mase_hw.ir import Component, Design, Pipe, runs
+from mase_hw.ir import Component, Design, Instance, Pipe
 
 
 @dataclass(frozen=True)
@@ -25,26 +26,29 @@ class Part:
     def pipe(self) -> bool:
         return isinstance(self.component, Pipe)
 
+    @property
+    def joins(self) -> bool:
+        """A pipe with several inputs: the top says when all of them are there."""
+        return self.pipe and len(self.component.inputs) > 1
+
 
 def render(design: Design) -> dict[str, str]:
     """File name to text, in compile order: library, components, top."""
-    environment = rtl_environment()
-    library: set[str] = set()
+    library: dict[str, Path] = {}
     own: dict[str, str] = {}
     parts = []
     for component in design.components:
         instance = component.instance()
-        library.update(instance.needs)
+        library |= {name: _library_file(instance, name) for name in instance.needs}
         if instance.library:
-            library.add(instance.library)
+            library[instance.library] = _library_file(instance, instance.library)
             parts.append(Part(component, instance.library, instance.values))
         else:
             part = Part(component, module_name(design, component), {})
-            own[f"{part.module}.sv"] = _component(environment, part, instance.template, instance.values)
+            own[f"{part.module}.sv"] = _component(part, instance)
             parts.append(part)
-    top = _top(environment, design, parts)
-    folder = resources.rtl_templates() / "lib"
-    shared = {f"{name}.sv": (folder / f"{name}.sv").read_text("utf-8") for name in sorted(library)}
+    top = _top(design, parts)
+    shared = {f"{name}.sv": library[name].read_text("utf-8") for name in sorted(library)}
     return {**shared, **own, f"{design.name}.sv": top}
 
 
@@ -53,12 +57,14 @@ def render_alone(design: Design, single: Design) -> str:
     component = single.components[0]
     instance = component.instance()
     part = Part(component, module_name(design, component), instance.values if instance.library else {})
-    return _top(rtl_environment(), single, [part])
+    return _top(single, [part])
 
 
-def rtl_environment() -> Environment:
+def rtl_environment(folder: Path | None = None) -> Environment:
+    """Where templates are found: among the project's own and, of an operator from elsewhere, in its folder."""
+    places = [resources.rtl_templates(), *([folder] if folder else [])]
     environment = Environment(
-        loader=FileSystemLoader(resources.rtl_templates()),
+        loader=FileSystemLoader(places),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -69,14 +75,24 @@ def rtl_environment() -> Environment:
     return environment
 
 
-def _top(environment: Environment, design: Design, parts: list[Part]) -> str:
-    timing = design.schedule
-    return environment.get_template("top.sv.j2").render(
-        design=design,
-        parts={part.component.name: part for part in parts},
-        runs=runs(design.components),
-        interval=timing.interval,
-        latency=timing.latency,
+def _library_file(instance: Instance, name: str) -> Path:
+    own = resources.rtl_templates() / "lib" / f"{name}.sv"
+    return own if instance.folder is None or own.exists() else instance.folder / f"{name}.sv"
+
+
+def _top(design: Design, parts: list[Part]) -> str:
+    timing, ends = design.schedule, {y.name for y in design.outputs}
+    return (
+        rtl_environment()
+        .get_template("top.sv.j2")
+        .render(
+            design=design,
+            parts={part.component.name: part for part in parts},
+            inner=[y for component in design.components for y in component.outputs if y.name not in ends],
+            groups=design.groups,
+            interval=timing.interval,
+            latency=timing.latency,
+        )
     )
 
 
@@ -85,16 +101,20 @@ def module_name(design: Design, component: Component) -> str:
     return component.instance().library or f"{design.name}_{component.name}"
 
 
-def _component(environment: Environment, part: Part, template: str, values: Mapping[str, Any]) -> str:
-    path = f"ops/{template}.sv.j2"
+def _component(part: Part, instance: Instance) -> str:
+    path = f"{instance.template}.sv.j2" if instance.folder else f"ops/{instance.template}.sv.j2"
     component = part.component
-    return environment.get_template(path).render(
-        name=component.name,
-        module=part.module,
-        template=path,
-        x=component.input,
-        y=component.output,
-        interval=component.interval,
-        latency=component.latency,
-        **values,
+    return (
+        rtl_environment(instance.folder)
+        .get_template(path)
+        .render(
+            name=component.name,
+            module=part.module,
+            template=path,
+            x=component.input,
+            y=component.output,
+            interval=component.interval,
+            latency=component.latency,
+            **instance.values,
+        )
     )

@@ -15,6 +15,7 @@ from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
 
 _BASE = ("name", "inputs", "outputs")
+_KEYS = {"finish": "step"}  # what other programs read in a manifest keeps its name
 
 
 def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
@@ -23,9 +24,15 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
     streams = []
     for stream in design.streams:
         streams.append(
-            {"name": stream.name, "features": stream.features, "lanes": stream.lanes, **asdict(stream.fixed)}
+            {
+                "name": stream.name,
+                "frame": list(stream.frame),
+                "features": stream.features,
+                "lanes": stream.lanes,
+                **asdict(stream.fixed),
+            }
         )
-        arrays[f"stream.{stream.name}"] = np.stack(stream.bounds)
+        arrays[f"stream.{stream.name}"] = np.array([stream.lo, stream.hi, stream.step], np.int64)
     components = []
     for component in design.components:
         entry: dict[str, Any] = {
@@ -39,10 +46,12 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
             "values": {},
         }
         for name, value in _own(component).items():
+            if value is None:
+                continue
             if isinstance(value, np.ndarray):
                 arrays[f"component.{component.name}.{name}"] = value
             else:
-                entry["values"][name] = asdict(value) if isinstance(value, Finish) else value
+                entry["values"][_KEYS.get(name, name)] = asdict(value) if isinstance(value, Finish) else value
         components.append(entry)
     return {"streams": streams, "components": components}, arrays
 
@@ -51,13 +60,17 @@ def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> 
     """The design that `save_design` saved."""
     streams = {}
     for entry in manifest["streams"]:
-        lo, hi = arrays[f"stream.{entry['name']}"].tolist()
+        lo, hi, step = (tuple(row) for row in arrays[f"stream.{entry['name']}"].tolist())
         fixed = Fixed(entry["width"], entry["frac"], entry["signed"])
-        streams[entry["name"]] = Stream(entry["name"], entry["features"], entry["lanes"], fixed, tuple(lo), tuple(hi))
+        frame = tuple(entry["frame"])
+        sizes = entry["features"], entry["lanes"]
+        streams[entry["name"]] = Stream(entry["name"], *sizes, fixed, lo, hi, frame, step)
     components = []
     for entry in manifest["components"]:
         kind: Callable[..., Component] = Component.kinds[entry["kind"]]
-        values = {name: _finish(value) if name == "step" else value for name, value in entry["values"].items()}
+        values = dict(entry["values"])
+        if _KEYS["finish"] in values:
+            values["finish"] = _finish(values.pop(_KEYS["finish"]))
         prefix = f"component.{entry['name']}."
         values |= {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
         ends = [tuple(streams[name] for name in entry[side]) for side in ("inputs", "outputs")]

@@ -90,12 +90,12 @@ def _step(component: Component) -> Step:
     ends = (component.input.features, component.output.features)
     if isinstance(component, Matrix):
         flat, shift = component.matrix.ravel(), component.product_shift
-        return Step(component.name, component.kind, "linear", *ends, flat, component.bias, shift, component.step)
+        return Step(component.name, component.kind, "linear", *ends, flat, component.bias, shift, component.finish)
     if isinstance(component, BatchNorm1d):
         arrays, shift = (component.scale, component.shift), component.product_shift
-        return Step(component.name, component.kind, "scale_shift", *ends, *arrays, shift, component.step)
+        return Step(component.name, component.kind, "scale_shift", *ends, *arrays, shift, component.finish)
     if isinstance(component, Elementwise):
-        return Step(component.name, component.kind, "elementwise", *ends, None, None, 0, component.step)
+        return Step(component.name, component.kind, "elementwise", *ends, None, None, 0, component.finish)
     text = f"{component.name}: a component of kind {component.kind} has no host model"
     raise ProblemsError(Problem(text, hint="the other exports, and `mase-hw sim`, work with it"))
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from mase_hw.ir.control import Control, PipeControl
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish
+from mase_hw.ir.meaning import Meaning
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
+
+ReadyPaths = frozenset[tuple[int, int]]  # (output, input) between which ready is combinational
+REGISTERED: ReadyPaths = frozenset()  # every ready comes from registers alone
+THROUGH: ReadyPaths = frozenset({(0, 0)})  # the one input's ready follows the one output's
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +30,7 @@ class Component(ABC):
     name: str
     inputs: tuple[Stream, ...]
     outputs: tuple[Stream, ...]
+    finish: Finish | None = field(default=None, kw_only=True)  # the one requantize, where it has one
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -33,8 +39,12 @@ class Component(ABC):
             Component.kinds[cls.kind] = cls
 
     @abstractmethod
-    def execute(self, x: Integers) -> Integers:
-        """Integers [vectors, features] of the input stream to those of the output stream."""
+    def execute(self, *x: Integers) -> tuple[Integers, ...]:
+        """Integers [samples * positions, features] of each input stream to those of each output stream."""
+
+    @abstractmethod
+    def meaning(self) -> Meaning | None:
+        """What it computes, stated for `prove`. None: nothing is claimed of its values, and they stay open."""
 
     @abstractmethod
     def control(self) -> Control:
@@ -52,8 +62,8 @@ class Component(ABC):
 
     @property
     @abstractmethod
-    def registered_ready(self) -> bool:
-        """Whether the input's ready comes from registers alone, so that a chain of readies ends here."""
+    def ready_paths(self) -> ReadyPaths:
+        """From which output's ready to which input's a path runs without a register."""
 
     @abstractmethod
     def instance(self) -> Instance:
@@ -63,17 +73,27 @@ class Component(ABC):
     def cost(self) -> Cost:
         """What it takes on the chip, predicted."""
 
-    def extremes(self) -> Integers | None:
+    def extremes(self) -> tuple[Integers, ...] | None:
         """Input vectors that drive every accumulator to its proven bounds, where corners alone would not."""
         return None
 
     @property
     def input(self) -> Stream:
+        """The first input; of most components the only one."""
         return self.inputs[0]
 
     @property
     def output(self) -> Stream:
+        """The first output; of most components the only one."""
         return self.outputs[0]
+
+    def rectified(self) -> Component | None:
+        """The component with a ReLU merged into its requantize, where it has one."""
+        if self.finish is None:
+            return None
+        y = self.output
+        low, high = (tuple(max(0, n) for n in side) for side in (y.lo, y.hi))
+        return replace(self, outputs=(replace(y, lo=low, hi=high),), finish=replace(self.finish, rectify=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,23 +102,19 @@ class Pipe(Component):
 
     Pipes that follow one another form a run. A run shares one enable, made in the top: it moves unless a finished beat
     waits at its end. So no chain of readies runs through its components, and nothing has to be buffered between them.
+    A pipe with several inputs is a join. It takes a beat of each at once, and a run begins with it.
     """
 
-    registered_ready = False
+    @property
+    def ready_paths(self) -> ReadyPaths:
+        return frozenset((0, k) for k in range(len(self.inputs)))
 
     @property
     def interval(self) -> int:
         return self.input.beats
 
     def control(self) -> Control:
-        return PipeControl(self.latency)
-
-
-def runs(components: Sequence[Component]) -> list[tuple[Component, ...]]:
-    """The components in groups that move together: pipes that follow one another; every other one by itself."""
-    keys = [-1 if isinstance(component, Pipe) else k for k, component in enumerate(components)]
-    found = groupby(zip(keys, components, strict=True), key=lambda item: item[0])
-    return [tuple(component for _, component in group) for _, group in found]
+        return PipeControl(self.latency, len(self.inputs))
 
 
 @dataclass(frozen=True)
@@ -109,15 +125,4 @@ class Instance:
     library: str = ""
     template: str = ""
     needs: tuple[str, ...] = ()  # library modules that this one instantiates
-
-
-def rectified(component: Component) -> Component | None:
-    """The component with a ReLU merged into its last step, where it has one that rounds or clamps anyway."""
-    step = getattr(component, "step", None)
-    if not isinstance(step, Finish):
-        return None
-    y = component.output
-    low, high = (tuple(max(0, n) for n in side) for side in (y.lo, y.hi))
-    out = replace(y, lo=low, hi=high)
-    changed: dict[str, Any] = {"outputs": (out,), "step": replace(step, rectify=True)}
-    return replace(component, **changed)
+    folder: Path | None = None  # where template or library module lie, if not among the project's own

@@ -1,7 +1,10 @@
 """Exact cycles of a design before any simulation: the components' controls run together until they repeat themselves.
 
-A design's control has finitely many states. When, at the end of an output vector, all registers are as they were at the
-end of an earlier one, everything from there on repeats with that period; the cycles of any number of vectors follow.
+A design's control has finitely many states. When all registers are as they were at the end of an earlier output vector,
+everything from there on repeats with that period; the cycles of any number of samples follow.
+
+Only groups of components to which something happens are looked at in a cycle, so the time that prediction takes grows
+with the beats that move, not with cycles times components.
 """
 
 from __future__ import annotations
@@ -12,106 +15,230 @@ from fractions import Fraction
 
 import numpy as np
 
-from mase_hw.ir.component import Component, Pipe, runs
-from mase_hw.ir.control import FOREVER, Control, PipeControl
+from mase_hw.ir.component import Component, Pipe
+from mase_hw.ir.control import FOREVER, Control, FifoControl, PipeControl
+from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 
-_MAX_STEPS = 50_000_000  # cycles in which something moves; a design has far fewer before it repeats itself
+_MAX_STEPS = 200_000_000  # groups looked at; a design takes far fewer before it repeats itself
+_EVERY_VECTOR = 512  # for so many vectors the state is looked at after each, later after whole samples
+
+
+class DeadlockError(Exception):
+    """The design stops. `moved` has the beats that each of its ports carried before."""
+
+    def __init__(self, moved: dict[str, int]) -> None:
+        super().__init__("the design is deadlocked")
+        self.moved = moved
+
+
+@dataclass(frozen=True)
+class PortCycles:
+    """In which cycle each beat of a port moves in an unstalled run."""
+
+    stream: Stream
+    seen: Integers  # cycles of the first beats; the last `period` of them repeat
+    period: int
+    period_cycles: int
+
+    def cycles(self, first: int, count: int) -> Integers:
+        """The cycles of `count` beats from beat `first` on."""
+        index = np.arange(first, first + count)
+        beyond = np.maximum(index - len(self.seen) + self.period, 0) // self.period  # whole periods past what was seen
+        return np.asarray(self.seen[index - beyond * self.period] + beyond * self.period_cycles)
+
+    def of_samples(self, samples: int) -> Integers:
+        """[samples, beats of a sample]."""
+        return self.cycles(0, samples * self.stream.sample_beats).reshape(samples, -1)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """In which cycle each beat moves in an unstalled run; cycle 0 is the one in which the first input beat is taken."""
+    """An unstalled run; cycle 0 is the one in which the first input beat is taken."""
 
-    inputs: Integers  # [vectors seen, input beats]
-    outputs: Integers  # [vectors seen, output beats]
-    period: int  # vectors after which the cycles repeat
-    period_cycles: int
+    inputs: tuple[PortCycles, ...]
+    outputs: tuple[PortCycles, ...]
+    most: dict[str, int]  # beats that each FIFO held at the most, by the stream into it
 
     @property
     def latency(self) -> int:
-        """First input beat taken to first output beat offered."""
-        return int(self.outputs[0, 0])
+        """First input beat taken until every output has offered its first beat."""
+        return max(int(port.seen[0]) for port in self.outputs)
 
     @property
     def interval(self) -> Fraction:
-        """Cycles per vector in steady state."""
-        return Fraction(self.period_cycles, self.period)
+        """Cycles per sample in steady state."""
+        port = self.outputs[0]
+        return Fraction(port.period_cycles * port.stream.sample_beats, port.period)
 
-    def output_cycles(self, vectors: int) -> Integers:
-        """[vectors, beats]: the cycle of each output beat."""
-        return self._extend(self.outputs, vectors)
-
-    def input_cycles(self, vectors: int) -> Integers:
-        """[vectors, beats]: the cycle of each input beat."""
-        return self._extend(self.inputs, vectors)
-
-    def _extend(self, seen: Integers, vectors: int) -> Integers:
-        index = np.arange(vectors)
-        beyond = np.maximum(index - len(seen) + self.period, 0) // self.period  # whole periods past what was seen
-        return np.asarray(seen[index - beyond * self.period] + beyond[:, None] * self.period_cycles)
+    def same_outputs(self, other: Schedule) -> bool:
+        """Whether every output beat of every sample leaves in the same cycle."""
+        return all(_same(mine, theirs) for mine, theirs in zip(self.outputs, other.outputs, strict=True))
 
 
-def schedule(chain: Sequence[Component]) -> Schedule:
-    """The schedule of components that follow one another, fed and drained without a stall."""
-    controls = [_control(run) for run in runs(chain)]
-    in_beats, out_beats = chain[0].input.beats, chain[-1].output.beats
-    taken: list[int] = []
-    given: list[int] = []
-    seen: dict[tuple[object, ...], tuple[int, int]] = {}
-    ready = [True] * (len(controls) + 1)  # ready[i]: of the stream into component i; the last is the sink's
-    cycle = -1
-    for _ in range(_MAX_STEPS):
-        cycle += 1
-        for i in range(len(controls) - 1, -1, -1):
-            ready[i] = controls[i].ready(ready[i + 1])
-        if quiet := _quiet(controls, ready):
-            for i, control in enumerate(controls):
-                control.skip(quiet, ready[i + 1])
-            cycle += quiet - 1
-            continue
-        valid = True
-        if ready[0]:
-            taken.append(cycle)
-        if controls[-1].valid:
-            given.append(cycle)
-        for i, control in enumerate(controls):
-            take, valid = valid and ready[i], control.valid
-            control.tick(take, ready[i + 1])
-        if given and given[-1] == cycle and len(given) % out_beats == 0:
-            state = (len(taken) % in_beats, *(control.state() for control in controls))
-            vector = len(given) // out_beats
-            if state in seen:
-                earlier, at = seen[state]
-                return _repeat(taken, given, in_beats, out_beats, vector - earlier, cycle - at)
-            seen[state] = (vector, cycle)
-    raise AssertionError(f"no steady state within {_MAX_STEPS} steps")
+def _same(one: PortCycles, other: PortCycles) -> bool:
+    """Equal for ever: both repeat, so it is enough to compare until both have, and a common period more."""
+    if one.period_cycles * other.period != other.period_cycles * one.period:
+        return False
+    count = max(len(one.seen), len(other.seen)) + int(np.lcm(one.period, other.period))
+    return bool(np.array_equal(one.cycles(0, count), other.cycles(0, count)))
 
 
-def _control(run: Sequence[Component]) -> Control:
-    """The control of components that move together: pipes are one long pipe."""
-    if isinstance(run[0], Pipe):
-        return PipeControl(sum(component.latency for component in run))
-    return run[0].control()
+@dataclass(frozen=True)
+class Group:
+    """Components that move together: a run of pipes, or one other component."""
+
+    components: tuple[Component, ...]
+
+    @property
+    def inputs(self) -> tuple[Stream, ...]:
+        return self.components[0].inputs
+
+    @property
+    def outputs(self) -> tuple[Stream, ...]:
+        return self.components[-1].outputs
+
+    @property
+    def is_run(self) -> bool:
+        return isinstance(self.components[0], Pipe)
+
+    def control(self) -> Control:
+        """Pipes that move together are one long pipe."""
+        if self.is_run:
+            return PipeControl(sum(component.latency for component in self.components), len(self.inputs))
+        return self.components[0].control()
 
 
-def _quiet(controls: Sequence[Control], ready: Sequence[bool]) -> int:
-    """Cycles that can pass at once: no beat moves now, and nothing that anyone can see changes before they are over."""
-    if ready[0]:  # the source always offers a beat
-        return 0
-    if any(control.valid and ready[i + 1] for i, control in enumerate(controls)):
-        return 0
-    cycles = min(control.quiet(ready[i + 1]) for i, control in enumerate(controls))
-    assert cycles < FOREVER, "the design is deadlocked"
-    return cycles
+def groups(components: Sequence[Component]) -> list[Group]:
+    """The components in groups that move together, in order. A join begins a run."""
+    found: list[list[Component]] = []
+    ends: dict[str, list[Component]] = {}  # a run, by the stream at its end
+    for component in components:
+        run = ends.pop(component.input.name, None) if isinstance(component, Pipe) else None
+        if run is None or len(component.inputs) > 1:
+            run = []
+            found.append(run)
+        run.append(component)
+        if isinstance(component, Pipe):
+            ends[component.output.name] = run
+    return [Group(tuple(run)) for run in found]
 
 
-def _repeat(taken: list[int], given: list[int], in_beats: int, out_beats: int, period: int, cycles: int) -> Schedule:
-    vectors = len(given) // out_beats
-    outputs = np.array(given, dtype=np.int64).reshape(vectors, out_beats)
-    back = period * in_beats
-    taken = taken + [cycle + cycles for cycle in taken[-back:]]  # so that the last whole rows lie within the period
-    whole = len(taken) // in_beats
-    inputs = np.array(taken[: whole * in_beats], dtype=np.int64).reshape(whole, in_beats)
-    start = inputs[0, 0]
-    return Schedule(inputs - start, outputs - start, period, cycles)
+def schedule(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Schedule:
+    """The schedule of a design, every input always offered and every output always taken."""
+    return _Run(groups(components), inputs, outputs).until_it_repeats()
+
+
+class _Run:
+    """All groups from reset. Streams have numbers; `valid` and `ready` are theirs in this cycle."""
+
+    def __init__(self, parts: Sequence[Group], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> None:
+        streams = [*inputs, *(y for part in parts for y in part.outputs)]
+        number = {stream.name: k for k, stream in enumerate(streams)}
+        self.streams = streams
+        self.controls = [part.control() for part in parts]
+        self.ins = [tuple(number[x.name] for x in part.inputs) for part in parts]
+        self.outs = [tuple(number[y.name] for y in part.outputs) for part in parts]
+        self.reader = {s: g for g, ins in enumerate(self.ins) for s in ins}
+        self.writer = {s: g for g, outs in enumerate(self.outs) for s in outs}
+        self.sources = [number[x.name] for x in inputs]
+        self.sinks = [number[y.name] for y in outputs]
+        self.valid = [False] * len(streams)
+        self.ready = [False] * len(streams)
+        for s in self.sources:
+            self.valid[s] = True
+        for s in self.sinks:
+            self.ready[s] = True
+        self.moves: dict[int, list[int]] = {s: [] for s in (*self.sources, *self.sinks)}
+        self.cycle = 0
+        self.since = [0] * len(parts)  # the cycle that a group's registers are in
+        self.wake = [0] * len(parts)  # the cycle in which it has to be looked at
+        self.todo = set(range(len(parts)))
+        self._rested: dict[int, tuple[bool, ...]] = {}  # the outputs' readies while a group rests
+
+    def until_it_repeats(self) -> Schedule:
+        first, steps = self.sinks[0], 0
+        seen: dict[tuple[object, ...], tuple[int, dict[int, int]]] = {}
+        beats, sample = self.streams[first].beats, self.streams[first].sample_beats
+        while steps < _MAX_STEPS:
+            before = len(self.moves[first])
+            steps += self._cycle()
+            count = len(self.moves[first])
+            if count > before and count % (beats if count <= _EVERY_VECTOR * beats else sample) == 0:
+                state = self._state()
+                if state in seen:
+                    return self._repeat(*seen[state])
+                seen[state] = (self.cycle, {s: len(moved) for s, moved in self.moves.items()})
+            self._next_cycle()
+        raise AssertionError(f"no steady state within {_MAX_STEPS} steps")
+
+    def _cycle(self) -> int:
+        """One cycle of the groups to which something happens; how many there were."""
+        looked: list[int] = []
+        for g in range(len(self.controls) - 1, -1, -1):  # readers before writers: ready runs backwards
+            if g not in self.todo:
+                continue
+            looked.append(g)
+            control, outs = self.controls[g], tuple([self.ready[s] for s in self.outs[g]])
+            if self.since[g] < self.cycle:
+                control.rest(self.cycle - self.since[g], self._rested[g])
+                self.since[g] = self.cycle
+            readies = control.readies(tuple([self.valid[s] for s in self.ins[g]]), outs)
+            for s, ready in zip(self.ins[g], readies, strict=True):
+                if ready != self.ready[s]:
+                    self.ready[s] = ready
+                    if s in self.writer:
+                        self.todo.add(self.writer[s])
+        self.todo.clear()
+        for s in self.moves:
+            if self.valid[s] and self.ready[s]:
+                self.moves[s].append(self.cycle)
+        taken = [tuple([self.valid[s] and self.ready[s] for s in self.ins[g]]) for g in looked]
+        gave = [any(self.valid[s] and self.ready[s] for s in self.outs[g]) for g in looked]
+        for g, takes, gives in zip(looked, taken, gave, strict=True):
+            self._clock(g, takes, gives)
+        return len(looked)
+
+    def _clock(self, g: int, takes: tuple[bool, ...], gives: bool) -> None:
+        control, outs = self.controls[g], tuple([self.ready[s] for s in self.outs[g]])
+        if not gives and not any(takes) and (resting := control.resting(outs)):
+            self.wake[g] = self.cycle + resting
+            self._rested[g] = outs
+            return
+        control.clock(takes, outs)
+        self.since[g] = self.wake[g] = self.cycle + 1
+        self.todo.add(g)
+        for s, valid in zip(self.outs[g], control.valids, strict=True):
+            if valid != self.valid[s]:
+                self.valid[s] = valid
+                if s in self.reader:
+                    self.todo.add(self.reader[s])
+
+    def _next_cycle(self) -> None:
+        if self.todo:
+            self.cycle += 1
+        else:
+            self.cycle = min(self.wake)
+            if self.cycle >= FOREVER:
+                raise DeadlockError({self.streams[s].name: len(moved) for s, moved in self.moves.items()})
+        self.todo.update(g for g, wake in enumerate(self.wake) if wake <= self.cycle)
+
+    def _state(self) -> tuple[object, ...]:
+        """All that the future depends on, at the end of a cycle."""
+        rests = [self.cycle + 1 - since for since in self.since]
+        phases = [len(moved) % self.streams[s].beats for s, moved in self.moves.items()]
+        states = [control.state() for control in self.controls]
+        return (*states, *rests, *phases, *self.valid, *self.ready, frozenset(self.todo))
+
+    def _repeat(self, cycle: int, counts: dict[int, int]) -> Schedule:
+        """Everything since `cycle`, when the ports had moved `counts` beats, comes again and again."""
+        start = min(self.moves[s][0] for s in self.sources)
+        ports = {
+            s: PortCycles(
+                self.streams[s], np.array(moved, np.int64) - start, len(moved) - counts[s], self.cycle - cycle
+            )
+            for s, moved in self.moves.items()
+        }
+        fifos = [(g, control) for g, control in enumerate(self.controls) if isinstance(control, FifoControl)]
+        most = {self.streams[self.ins[g][0]].name: control.most for g, control in fifos}
+        return Schedule(tuple(ports[s] for s in self.sources), tuple(ports[s] for s in self.sinks), most)

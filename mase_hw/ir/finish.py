@@ -84,13 +84,14 @@ class Finish:
         }
 
 
-def finish(
+def result_stream(
     name: str,
     lanes: int,
     exact: tuple[Integers, Integers],
     frac: int,
     result: Result | None,
     *,
+    frame: tuple[int, ...] = (),
     rectify: bool = False,
 ) -> tuple[Stream, Finish]:
     """The output stream of an operator whose exact results lie in `exact`, and the step that makes it.
@@ -102,4 +103,4 @@ def finish(
         result = Result(Fixed(signed_width(lo, hi), frac), Rounding.HALF_EVEN)
     step = Finish(frac, lo, hi, result.fixed, result.rounding, rectify)
     bounds = [tuple(int(n) for n in step.execute(side)) for side in exact]
-    return Stream(name, len(exact[0]), lanes, result.fixed, bounds[0], bounds[1]), step
+    return Stream(name, len(exact[0]), lanes, result.fixed, bounds[0], bounds[1], frame), step

@@ -1,13 +1,23 @@
-"""Components that move beats and compute nothing: width adapters, skid buffers, FIFOs. All are library modules."""
+"""Components that move beats and compute nothing: width adapters, skid buffers, FIFOs, forks, concatenation.
+
+All are library modules.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import lcm
 
-from mase_hw.ir.component import Component, Instance
-from mase_hw.ir.control import Control, FifoControl, GatherControl, ScatterControl, SkidControl
+from mase_hw.ir.component import REGISTERED, THROUGH, Component, Instance
+from mase_hw.ir.control import (
+    Control,
+    FifoControl,
+    GatherControl,
+    ScatterControl,
+    SkidControl,
+)
 from mase_hw.ir.cost import Cost
+from mase_hw.ir.meaning import Meaning, Move
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 
@@ -16,8 +26,11 @@ from mase_hw.numerics.rounding import Integers
 class Plumbing(Component):
     """What all of them share: values pass unchanged."""
 
-    def execute(self, x: Integers) -> Integers:
+    def execute(self, *x: Integers) -> tuple[Integers, ...]:
         return x
+
+    def meaning(self) -> Meaning:
+        return Move.copies(self.input.features)
 
     @property
     def interval(self) -> int:
@@ -30,7 +43,7 @@ class SkidBuffer(Plumbing):
 
     kind = "skid_buffer"
     latency = 1
-    registered_ready = True
+    ready_paths = REGISTERED
 
     def control(self) -> Control:
         return SkidControl()
@@ -48,7 +61,7 @@ class Fifo(Plumbing):
 
     kind = "fifo"
     latency = 1
-    registered_ready = True
+    ready_paths = REGISTERED
     depth: int
 
     @property
@@ -77,7 +90,7 @@ class Gather(Plumbing):
     """Narrow beats to wide ones."""
 
     kind = "gather"
-    registered_ready = False
+    ready_paths = THROUGH
 
     @property
     def ratio(self) -> int:
@@ -110,7 +123,7 @@ class Scatter(Plumbing):
 
     kind = "scatter"
     latency = 1
-    registered_ready = False
+    ready_paths = THROUGH
 
     @property
     def ratio(self) -> int:

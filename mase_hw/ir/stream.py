@@ -1,8 +1,9 @@
-"""What flows between two components: typed elements, so many lanes per beat, with proven bounds."""
+"""What flows between two components: samples of typed vectors, so many lanes per beat, with proven bounds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from mase_hw.numerics.rounding import Integers
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream of vectors. Beat `k` carries elements `k*lanes .. k*lanes + lanes-1`, the first in the lowest bits.
+    """A stream of samples; a sample is a frame of vectors, sent position by position, row by row.
 
-    `lo` and `hi` are proven bounds of each element, in integers of `fixed`; they may be tighter than the type.
+    Beat `k` of a vector carries features `k*lanes .. k*lanes + lanes-1`, the first in the lowest bits. `lo`, `hi` and
+    `step` are proven for each feature, the same at every position, in integers of `fixed`: feature `i` lies within
+    `lo[i]..hi[i]` and is a multiple of `2**step[i]`. They may be tighter than the type.
     """
 
     name: str
@@ -23,11 +26,27 @@ class Stream:
     fixed: Fixed
     lo: tuple[int, ...]
     hi: tuple[int, ...]
+    frame: tuple[int, ...] = ()  # () is one vector per sample; (28, 28) are 784, row by row
+    step: tuple[int, ...] = ()  # left out, nothing is known: zeros
+
+    def __post_init__(self) -> None:
+        if not self.step:
+            object.__setattr__(self, "step", (0,) * self.features)
 
     @property
     def beats(self) -> int:
         """Beats per vector."""
         return self.features // self.lanes
+
+    @property
+    def positions(self) -> int:
+        """Vectors per sample."""
+        return prod(self.frame)
+
+    @property
+    def sample_beats(self) -> int:
+        """Beats per sample."""
+        return self.positions * self.beats
 
     @property
     def width(self) -> int:
@@ -47,6 +66,6 @@ class Stream:
         return replace(self, name=name)
 
 
-def full_range(name: str, features: int, lanes: int, fixed: Fixed) -> Stream:
+def full_range(name: str, features: int, lanes: int, fixed: Fixed, frame: tuple[int, ...] = ()) -> Stream:
     """A stream of which nothing is known but its type."""
-    return Stream(name, features, lanes, fixed, (fixed.lo,) * features, (fixed.hi,) * features)
+    return Stream(name, features, lanes, fixed, (fixed.lo,) * features, (fixed.hi,) * features, frame)

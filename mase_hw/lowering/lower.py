@@ -14,7 +14,6 @@ from mase_hw.ir.stream import Stream, full_range
 from mase_hw.lowering.choice import Choice
 from mase_hw.lowering.layers import Chain, Layer
 from mase_hw.lowering.parts import Options, layer_parts, merges, own_part, wanted_types
-from mase_hw.ops import rectified
 
 
 def lower(top: str, chain: Chain, choices: Sequence[Choice], target: HardwareTarget | None = None) -> Design:
@@ -28,7 +27,7 @@ def lower(top: str, chain: Chain, choices: Sequence[Choice], target: HardwareTar
     nodes = []
     names = {layer.name for layer in chain.layers}
     for k, (layer, choice) in enumerate(zip(chain.layers, choices, strict=True)):
-        if components and merges(layer, choice, x, wanted[k + 1]) and (merged := rectified(components[-1])):
+        if components and merges(layer, choice, x, wanted[k + 1]) and (merged := components[-1].rectified()):
             components[-1] = merged
             x = merged.output
             nodes.append(replace(_node(layer, choice, x, []), implementation="merged"))
@@ -82,7 +81,7 @@ def _legal(components: Sequence[Component], names: set[str]) -> tuple[Component,
 def chained(before: Component, after: Component) -> bool:
     """Whether a ready would run through both, so that a skid buffer has to stand between them."""
     together = isinstance(before, Pipe) and isinstance(after, Pipe)  # these share an enable
-    return not before.registered_ready and not after.registered_ready and not together
+    return bool(before.ready_paths) and bool(after.ready_paths) and not together
 
 
 def _node(layer: Layer, choice: Choice, x: Stream, made: Sequence[Component]) -> BuiltNode:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from mase_hw.ir.component import Component, Pipe
-from mase_hw.ir.finish import Finish
 from mase_hw.ir.plumbing import Plumbing, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
 from mase_hw.lowering.choice import Choice
@@ -32,7 +31,7 @@ from mase_hw.lowering.parts import (
     wanted_types,
 )
 from mase_hw.lowering.space import FOREVER, Candidate
-from mase_hw.ops import Cast, rectified
+from mase_hw.ops import Cast
 
 # LUTs of every use, DSP blocks, block RAMs, latencies added up; what comes first weighs more than all that follows
 Total = tuple[int, int, int, int]
@@ -147,7 +146,7 @@ class Planner:
         """The label with a ReLU merged into its last component."""
         assert label.last is not None
         if id(label.last) not in self._rectified:
-            merged = rectified(label.last)
+            merged = label.last.rectified()
             assert merged is not None
             self._rectified[id(label.last)] = merged
         merged = self._rectified[id(label.last)]
@@ -210,13 +209,13 @@ def _beats(one: Total, other: Total, most_dsp: int | None) -> bool:
 def _kind(label: Label) -> Hashable:
     """Lanes, and the handshake of the last component."""
     last = label.last
-    handshake = None if last is None else "pipe" if isinstance(last, Pipe) else str(last.registered_ready)
+    handshake = None if last is None else "pipe" if isinstance(last, Pipe) else str(not last.ready_paths)
     return (label.x.lanes, handshake)
 
 
 def _has_step(component: Component | None) -> bool:
-    """Whether `rectified` can merge a ReLU into it."""
-    return isinstance(getattr(component, "step", None), Finish)
+    """Whether a ReLU can be merged into it."""
+    return component is not None and component.finish is not None
 
 
 def _skid(x: Stream) -> SkidBuffer:

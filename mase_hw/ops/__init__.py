@@ -1,6 +1,5 @@
 """The operators: integer semantics, streams, cycles and template values, one file each. No torch in sight."""
 
-from mase_hw.ir.component import rectified
 from mase_hw.ir.finish import Result
 from mase_hw.ops.batch_norm1d import BatchNorm1d, batch_norm1d
 from mase_hw.ops.elementwise import Cast, cast
@@ -21,7 +20,6 @@ __all__ = [
     "Result",
     "batch_norm1d",
     "cast",
-    "rectified",
     "relu",
     "serial",
 ]

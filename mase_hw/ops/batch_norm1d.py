@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.cost import Cost
-from mase_hw.ir.finish import Finish, Long, Result, finish
+from mase_hw.ir.finish import Finish, Long, Result, result_stream
+from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.ir.plumbing import counter_carries, wraps
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed
@@ -33,11 +34,14 @@ class BatchNorm1d(Pipe):
     scale: Integers  # [features]
     shift: Integers  # aligned to the accumulator's binary point
     product_shift: int  # aligns products with it
-    step: Finish
     adders_per_stage: int = ADDERS_PER_STAGE
+    finish: Finish = field(kw_only=True)
 
-    def execute(self, x: Integers) -> Integers:
-        return self.step.execute((x * self.scale << self.product_shift) + self.shift)
+    def execute(self, *x: Integers) -> tuple[Integers, ...]:
+        return (self.finish.execute((x[0] * self.scale << self.product_shift) + self.shift),)
+
+    def meaning(self) -> Meaning:
+        return Affine((np.diag(self.scale << self.product_shift),), self.shift, self.finish)
 
     @property
     def latency(self) -> int:
@@ -51,9 +55,9 @@ class BatchNorm1d(Pipe):
             x=self.input,
             fold=Fold(1, self.input.features, 1, lanes, 1, lanes),
             matrix=self.scale[:, None],
-            constants=tuple((self.shift + self.step.half).tolist()),
+            constants=tuple((self.shift + self.finish.half).tolist()),
             product_shift=self.product_shift,
-            sum_bits=self.step.parameters()["SumWidth"],
+            sum_bits=self.finish.parameters()["SumWidth"],
             adders_per_stage=self.adders_per_stage,
             use_dsp=False,
         )
@@ -61,7 +65,7 @@ class BatchNorm1d(Pipe):
     @property
     def _requantize(self) -> dict[str, Any]:
         """The sums hold the half of half to even already; `Offset` says so, and no adder is left."""
-        return {"InWidth": self.array.acc_bits, **self.step.parameters(), "Offset": Long(-self.step.half)}
+        return {"InWidth": self.array.acc_bits, **self.finish.parameters(), "Offset": Long(-self.finish.half)}
 
     def instance(self) -> Instance:
         array = self.array
@@ -71,7 +75,7 @@ class BatchNorm1d(Pipe):
             "starts": [word(row, array.start_bits) for row in array.starts],
             "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),
             "requantize": self._requantize,
-            "step": self.step,
+            "step": self.finish,
         }
         return Instance(template="batch_norm1d", values=values, needs=("mase_requantize",))
 
@@ -110,5 +114,7 @@ def batch_norm1d(
         return unrolled(name, x, np.diag(scale), shift, alignment, result, adders_per_stage=adders_per_stage)
     shift = shift << alignment.constant_shift
     corners = np.stack([(bound * scale << alignment.product_shift) + shift for bound in x.bounds])
-    out, step = finish(f"{name}_out", x.lanes, (corners.min(0), corners.max(0)), alignment.frac, result)
-    return BatchNorm1d(name, (x,), (out,), scale, shift, alignment.product_shift, step, adders_per_stage)
+    out, step = result_stream(
+        f"{name}_out", x.lanes, (corners.min(0), corners.max(0)), alignment.frac, result, frame=x.frame
+    )
+    return BatchNorm1d(name, (x,), (out,), scale, shift, alignment.product_shift, adders_per_stage, finish=step)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.cost import Cost
-from mase_hw.ir.finish import Finish, Result, finish
+from mase_hw.ir.finish import Finish, Result, result_stream
+from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.requantize_cost import requantize_cost
@@ -17,18 +20,22 @@ class Elementwise(Pipe):
     """One stage: requantize, with or without a ReLU."""
 
     latency = 1
-    step: Finish
+    finish: Finish = field(kw_only=True)
 
-    def execute(self, x: Integers) -> Integers:
-        return self.step.execute(x)
+    def execute(self, *x: Integers) -> tuple[Integers, ...]:
+        return (self.finish.execute(x[0]),)
+
+    def meaning(self) -> Meaning:
+        features = self.input.features
+        return Affine((np.eye(features, dtype=np.int64),), np.zeros(features, np.int64), self.finish)
 
     def instance(self) -> Instance:
         x = self.input
-        values = {"Lanes": x.lanes, "InWidth": x.fixed.width, "InSigned": x.fixed.signed, **self.step.parameters()}
+        values = {"Lanes": x.lanes, "InWidth": x.fixed.width, "InSigned": x.fixed.signed, **self.finish.parameters()}
         return Instance(library="mase_cast", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        return sum([requantize_cost(self.step.parameters())] * self.input.lanes, Cost(ff=1))
+        return sum([requantize_cost(self.finish.parameters())] * self.input.lanes, Cost(ff=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,5 +47,5 @@ class Cast(Elementwise):
 
 def cast(name: str, x: Stream, result: Result) -> Cast:
     """A cast of `x` to `result`."""
-    out, step = finish(f"{name}_out", x.lanes, x.bounds, x.fixed.frac, result)
-    return Cast(name, (x,), (out,), step)
+    out, step = result_stream(f"{name}_out", x.lanes, x.bounds, x.fixed.frac, result, frame=x.frame)
+    return Cast(name, (x,), (out,), finish=step)

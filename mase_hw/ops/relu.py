@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mase_hw.ir.finish import Result, finish
+from mase_hw.ir.finish import Result, result_stream
 from mase_hw.ir.stream import Stream
 from mase_hw.ops.elementwise import Elementwise
 
@@ -18,5 +18,5 @@ class ReLU(Elementwise):
 
 def relu(name: str, x: Stream, result: Result) -> ReLU:
     """A ReLU of `x`, handed on as `result`."""
-    out, step = finish(f"{name}_out", x.lanes, x.bounds, x.fixed.frac, result, rectify=True)
-    return ReLU(name, (x,), (out,), step)
+    out, step = result_stream(f"{name}_out", x.lanes, x.bounds, x.fixed.frac, result, frame=x.frame, rectify=True)
+    return ReLU(name, (x,), (out,), finish=step)

@@ -11,7 +11,6 @@ import numpy as np
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.ir import Component, Stream
-from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.report.layers import type_text
@@ -79,12 +78,11 @@ def _clamped(component: Component, x: Integers) -> dict[str, int] | None:
 
     None where it has no clamp, because no input can reach beyond its type.
     """
-    step = getattr(component, "step", None)
-    if not isinstance(step, Finish) or not any(step.parameters()[key] for key in ("ClampLo", "ClampHi")):
+    step = component.finish
+    if step is None or not any(step.parameters()[key] for key in ("ClampLo", "ClampHi")):
         return None
     wide = replace(step, fixed=Fixed(_WIDE, step.fixed.frac))
-    change: dict[str, Any] = {"step": wide}
-    return _counts(replace(component, **change).execute(x), component.execute(x))
+    return _counts(replace(component, finish=wide).execute(x)[0], component.execute(x)[0])
 
 
 def _counts(wide: Integers, narrow: Integers) -> dict[str, int]:

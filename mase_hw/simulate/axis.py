@@ -46,15 +46,15 @@ def fewer(axis: AxisTop, vectors: Stimulus) -> Stimulus:
     """
     costs = [port.stream.beats * (port.tdata_width // 8) ** 2 for port in (axis.input, axis.output)]
     limit = min(MOST, max(LEAST, WORK // sum(costs)))
-    if len(vectors.x) <= limit:
+    if vectors.samples <= limit:
         return vectors
     rows, groups, start = [], [], 0
     for label, count in vectors.groups:
-        kept = min(count, max(1, count * limit // len(vectors.x)))
+        kept = min(count, max(1, count * limit // vectors.samples))
         rows.append(start + np.linspace(0, count - 1, kept).astype(np.int64))
         groups.append((label, kept))
         start += count
-    return Stimulus(vectors.x[np.concatenate(rows)], tuple(groups))
+    return Stimulus((vectors.x[np.concatenate(rows)],), tuple(groups))
 
 
 def simulate_axis(
@@ -81,7 +81,7 @@ def simulate_axis(
         "drain": 64 + 2 * slowest,
         "fill": 64 + min(2 * slowest, 512),
     }
-    cycles = design.schedule.output_cycles(len(vectors.x)).reshape(len(vectors.x), -1)
+    cycles = design.schedule.outputs[0].of_samples(vectors.samples)
     arrays = {"x": vectors.x, "y": design.run(vectors.x)[design.output.name], "last_cycles": cycles[:, -1]}
     (work / "job.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     with (work / "values.npz").open("wb") as file:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,7 @@ from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.emit.render import render_alone
-from mase_hw.ir import Component, Design
+from mase_hw.ir import Component, Design, Stream
 from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.axis import fewer, find_cocotbext_axi, simulate_axis
@@ -66,7 +66,7 @@ class Bench:
     name: str
     design: Design
     files: tuple[Path, ...]
-    samples: Integers | None
+    samples: Sequence[Integers] | None
     folder: Path
 
 
@@ -117,7 +117,7 @@ def _folder(build: Build, name: str, axis: str | None, engine: Engine) -> Path:
 
 
 def _whole(build: Build) -> Bench:
-    samples = None if build.samples is None else build.samples.x
+    samples = None if build.samples is None else build.samples.inputs
     return Bench(DESIGN, build.design, tuple(build.rtl), samples, build.path / "sim" / "design")
 
 
@@ -136,7 +136,7 @@ def _component(build: Build, component: Component) -> Bench:
 def _check_axis(build: Build, name: str, request: SimRequest) -> Checked:
     """The design through its AXI4-Stream ports."""
     assert build.axis is not None
-    samples = None if build.samples is None else build.samples.x
+    samples = None if build.samples is None else build.samples.inputs
     vectors = fewer(build.axis, stimulus(build.design, request.vectors, request.seed, samples))
     work = build.path / "sim" / "axis"
     files = tuple(build.rtl)
@@ -170,7 +170,8 @@ def _trace(bench: Bench, request: SimRequest, vectors: Blocks, result: PatternRe
     start, stop = max(0, at - AROUND), min(vectors.vectors, at + AROUND)
     x = vectors.window(start, stop, BLOCK)
     again = replace(request, patterns=tuple(p for p in request.patterns if p == result.pattern))
-    job = make_job(bench.design, bench.files, Stimulus(x, (("around the failure", len(x)),)), again, None)
+    around = Stimulus(x, (("around the failure", stop - start),))
+    job = make_job(bench.design, bench.files, around, again, None)
     outcome = located(bench.design, simulate(job, work / "traced"))
     if outcome.passed:
         return f"vectors {start} to {stop - 1} alone pass with a probe on every stream"
@@ -179,8 +180,9 @@ def _trace(bench: Bench, request: SimRequest, vectors: Blocks, result: PatternRe
 
 def alone(design: Design, component: Component) -> Design:
     """One component as a design of its own."""
-    x, y = component.input.renamed("data_in_0"), component.output.renamed("data_out_0")
-    single = replace(component, inputs=(x,), outputs=(y,))
+    inputs = tuple(x.renamed(f"data_in_{k}") for k, x in enumerate(component.inputs))
+    outputs = tuple(y.renamed(f"data_out_{k}") for k, y in enumerate(component.outputs))
+    single = replace(component, inputs=inputs, outputs=outputs)
     return Design(f"{design.name}_{component.name}_alone", (single,), design.nodes)
 
 
@@ -189,16 +191,14 @@ def make_job(
 ) -> Job:
     """Every stream of the design with the integers it must carry and, at the ends, the cycles it must keep."""
     timing = design.schedule
-    count = len(vectors.x)
-    first, last = design.input.name, design.output.name
-    streams = [_spec(design, 0)] + [_spec(design, k + 1) for k in range(len(design.components))]
+    samples = vectors.samples
     slowest = max(component.interval + component.latency for component in design.components)
     return Job(
         files=files,
         top=design.name,
-        streams=tuple(streams),
-        values=design.run(vectors.x),
-        predicted={first: timing.input_cycles(count).ravel(), last: timing.output_cycles(count).ravel()},
+        streams=tuple(_spec(design, stream) for stream in design.streams),
+        values=design.run(*vectors.inputs),
+        predicted={port.stream.name: port.of_samples(samples).ravel() for port in (*timing.inputs, *timing.outputs)},
         patterns=request.patterns,
         seed=request.seed,
         watchdog=1000 + 16 * slowest,  # stalls stretch a component's own time, by far less than this
@@ -208,10 +208,10 @@ def make_job(
     )
 
 
-def _spec(design: Design, k: int) -> StreamSpec:
-    stream = design.streams[k]
-    label = design.owner(design.components[k - 1].name) if k else "input"
-    role: Role = "input" if k == 0 else "output" if k == len(design.components) else "probe"
+def _spec(design: Design, stream: Stream) -> StreamSpec:
+    writer = design.writers.get(stream.name)
+    label = design.owner(writer.name) if writer else "input" if len(design.inputs) == 1 else stream.name
+    role: Role = "input" if writer is None else "probe" if stream.name in design.readers else "output"
     fixed = stream.fixed
     return StreamSpec(stream.name, label, role, stream.lanes, fixed.width, fixed.signed, fixed.frac)
 

@@ -36,7 +36,7 @@ def simulate_given(build: Build, x: Integers, engine: Engine = "native", stall: 
         hint = nearest(engine, get_args(Engine), "engines")
         raise ProblemsError(Problem(f'engine = "{engine}" is unknown', hint=hint))
     design, files = build.design, tuple(build.rtl)
-    stimulus = Stimulus(np.ascontiguousarray(x, np.int64), (("given", len(x)),))
+    stimulus = Stimulus((np.ascontiguousarray(x, np.int64),), (("given", len(x)),))
     work = build.path / "sim" / "given" / engine
     if engine == "native":
         outcome = simulate_native(design, files, Blocks(design, stimulus, 0, seed), patterns, seed, work)

@@ -78,7 +78,7 @@ def _feed(design: Design, blocks: Blocks, runs: list[PatternRun], advance: Advan
     x, y = design.input, design.output
     waiting: Integers = np.empty((0, y.lanes), np.int64)  # expected beats that some pattern has not given yet
     base = done = 0  # base: the number of the first of them
-    for block in blocks(BLOCK):
+    for (block,) in blocks(BLOCK):
         expected = design.run(block)[y.name].reshape(-1, y.lanes)
         waiting = np.concatenate([waiting, expected])
         beats = block.reshape(-1, x.lanes)

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from mase_hw.ir import Design
+from mase_hw.ir.cycles import PortCycles
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import Pattern
 from mase_hw.simulate.native_library import Captured, Library, Settings, Status
@@ -69,18 +70,17 @@ class PatternRun:
         if self.pattern == "none":
             timing = self._design.schedule
             rows = (
-                ("input", timing.inputs, captured.input_cycles - origin, taken),
-                ("output", timing.outputs, cycles, self.beats),
+                ("input", timing.inputs[0], captured.input_cycles - origin, taken),
+                ("output", timing.outputs[0], cycles, self.beats),
             )
-            for role, table, seen, first in rows:
-                self._check_cycles(role, table, seen, first)
+            for role, port, seen, first in rows:
+                self._check_cycles(role, port, seen, first)
         if len(cycles):
             self._note(cycles)
         self.beats += len(values)
 
-    def _check_cycles(self, role: str, table: Integers, seen: Integers, first: int) -> None:
-        timing = self._design.schedule
-        predicted = predict(table, timing.period, timing.period_cycles, first, len(seen))
+    def _check_cycles(self, role: str, port: PortCycles, seen: Integers, first: int) -> None:
+        predicted = port.cycles(first, len(seen))
         differs = np.flatnonzero(seen != predicted)
         if len(differs) and role not in self._differences:
             at = int(differs[0])
@@ -181,10 +181,3 @@ class PatternRun:
 
     def close(self) -> None:
         self._run.close()
-
-
-def predict(table: Integers, period: int, period_cycles: int, first: int, count: int) -> Integers:
-    """The cycles of `count` beats from beat `first` on; `table` has the cycles of the vectors until they repeat."""
-    index, place = np.divmod(np.arange(first, first + count), table.shape[1])
-    beyond = np.maximum(index - len(table) + period, 0) // period
-    return np.asarray(table[index - beyond * period, place] + beyond * period_cycles)

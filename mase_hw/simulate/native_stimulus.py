@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mase_hw.ir import Design
 from mase_hw.numerics.rounding import Integers
-from mase_hw.simulate.stimulus import Stimulus, stimulus
+from mase_hw.simulate.stimulus import Stimulus, apart, bounds, joined, stimulus
 
 
 @dataclass(frozen=True)
@@ -27,28 +27,31 @@ class Blocks:
 
     @property
     def vectors(self) -> int:
-        return len(self.fixed.x) + self.random
+        """Samples; of a plain network, a sample is a vector."""
+        return self.fixed.samples + self.random
 
-    def __call__(self, size: int) -> Iterator[Integers]:
-        """The vectors in order, `size` at a time. Drawing in blocks gives the numbers of drawing them all at once."""
-        lo, hi = self.design.input.bounds
+    def __call__(self, size: int) -> Iterator[tuple[Integers, ...]]:
+        """The samples in order, `size` at a time. Drawing in blocks gives the numbers of drawing them all at once."""
+        lo, hi = bounds(self.design)
         rng = np.random.default_rng(self.seed)
+        fixed = joined(self.design, self.fixed.inputs)
         for start in range(0, self.vectors, size):
             stop = min(start + size, self.vectors)
-            known = self.fixed.x[start:stop]
+            known = fixed[start:stop]
             drawn = rng.integers(lo, hi, (stop - start - len(known), len(lo)), endpoint=True)
-            yield np.ascontiguousarray(np.concatenate([known, drawn]), dtype=np.int64)
+            yield apart(self.design, np.concatenate([known, drawn]))
 
-    def window(self, start: int, stop: int, size: int) -> Integers:
-        """Some of the vectors again."""
+    def window(self, start: int, stop: int, size: int) -> tuple[Integers, ...]:
+        """Some of the samples again."""
         found, base = [], 0
         for block in self(size):
-            found.append(block[max(0, start - base) : max(0, stop - base)])
-            base += len(block)
+            rows = joined(self.design, block)
+            found.append(rows[max(0, start - base) : max(0, stop - base)])
+            base += len(rows)
             if base >= stop:
                 break
-        return np.concatenate(found)
+        return apart(self.design, np.concatenate(found))
 
 
-def blocks(design: Design, vectors: int, seed: int, samples: Integers | None = None) -> Blocks:
+def blocks(design: Design, vectors: int, seed: int, samples: Sequence[Integers] | None = None) -> Blocks:
     return Blocks(design, stimulus(design, 0, seed, samples), vectors, seed)

@@ -1,7 +1,8 @@
-"""The vectors of a simulation: the data set's own, and those that reach where data seldom goes."""
+"""The samples of a simulation: the data set's own, and those that reach where data seldom goes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,28 +14,66 @@ from mase_hw.numerics.rounding import Integers
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Input vectors [vectors, features], and which rows are what."""
+    """Vectors [samples * positions, features] of each input, and which samples are what."""
 
-    x: Integers
-    groups: tuple[tuple[str, int], ...]  # label and number of rows, in order
+    inputs: tuple[Integers, ...]
+    groups: tuple[tuple[str, int], ...]  # label and number of samples, in order
+
+    @property
+    def samples(self) -> int:
+        return sum(count for _, count in self.groups)
+
+    @property
+    def x(self) -> Integers:
+        """The vectors of a design with one input."""
+        (x,) = self.inputs
+        return x
 
 
-def stimulus(design: Design, vectors: int, seed: int, samples: Integers | None = None) -> Stimulus:
-    """Samples first, then corners, one-hot, extremes of the first component's accumulators, `vectors` random ones."""
-    lo, hi = design.input.bounds
+def bounds(design: Design) -> tuple[Integers, Integers]:
+    """The least and the greatest of every element of a sample: all positions of all inputs side by side."""
+    sides = zip(*((np.tile(lo, x.positions), np.tile(hi, x.positions)) for x in design.inputs
+                  for lo, hi in [x.bounds]), strict=True)  # fmt: skip
+    lo, hi = (np.concatenate(side) for side in sides)
+    return lo, hi
+
+
+def apart(design: Design, samples: Integers) -> tuple[Integers, ...]:
+    """Samples as rows, all inputs side by side, as the vectors of each input."""
+    ends = np.cumsum([x.positions * x.features for x in design.inputs])[:-1]
+    parts = zip(design.inputs, np.split(samples, ends, axis=1), strict=True)
+    return tuple(np.ascontiguousarray(part.reshape(-1, x.features), dtype=np.int64) for x, part in parts)
+
+
+def joined(design: Design, inputs: Sequence[Integers]) -> Integers:
+    """The vectors of each input as samples, one row each, all inputs side by side."""
+    rows = [part.reshape(-1, x.positions * x.features) for x, part in zip(design.inputs, inputs, strict=True)]
+    return np.concatenate(rows, axis=1)
+
+
+def stimulus(design: Design, random: int, seed: int, samples: Sequence[Integers] | None = None) -> Stimulus:
+    """Samples first, then corners, one-hot, extremes of the first component's accumulators, `random` drawn ones."""
+    lo, hi = bounds(design)
     rng = np.random.default_rng(seed)
     zero = np.clip(0, lo, hi)
-    first = next((component for component in design.components if not isinstance(component, Plumbing)), None)
     eye = np.eye(len(lo), dtype=bool)
     groups = {
-        "data set": samples,
+        "data set": None if samples is None else joined(design, samples),
         "all smallest": lo[None],
         "all largest": hi[None],
         "one hot": np.concatenate([np.where(eye, hi, zero), np.where(eye, lo, zero)]),
-        "accumulator extremes": first.extremes() if first is not None else None,
-        "random": rng.integers(lo, hi, (vectors, len(lo)), endpoint=True),
+        "accumulator extremes": _extremes(design),
+        "random": rng.integers(lo, hi, (random, len(lo)), endpoint=True),
     }
     present = {label: rows for label, rows in groups.items() if rows is not None and len(rows)}
-    return Stimulus(
-        np.concatenate(list(present.values())), tuple((label, len(rows)) for label, rows in present.items())
-    )
+    rows = np.concatenate(list(present.values()))
+    return Stimulus(apart(design, rows), tuple((label, len(rows)) for label, rows in present.items()))
+
+
+def _extremes(design: Design) -> Integers | None:
+    """Vectors that reach the bounds of the component to which the one input leads."""
+    if len(design.inputs) > 1 or design.inputs[0].frame:
+        return None
+    first = next((component for component in design.components if not isinstance(component, Plumbing)), None)
+    found = first.extremes() if first is not None and len(first.inputs) == 1 else None
+    return None if found is None else found[0]

@@ -10,7 +10,7 @@ from mase_hw.diagnostics import Collector
 from mase_hw.emit import Build
 
 _NEEDED = ("top", "files", "parameters", "inputs", "outputs", "nodes", "streams", "components")
-# AssertionError: the design's own verifier, which here judges a file and not our code
+# ValueError is also what a design's verifier raises; AssertionError what a component says of its own parameters.
 _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, AssertionError, OSError, OverflowError, BadZipFile)
 
 
@@ -31,14 +31,15 @@ def check_whole(build: Build) -> None:
             if parameters.is_file() and _sha256(parameters) != wanted:
                 problems.add(f"{parameters} is damaged: it is not the file that emit wrote", hint=hint)
             problems.raise_if_any()
-            assert build.design.components
-            assert isinstance(build.design.name, str), "top is no name"
+            if not isinstance(build.design.name, str):
+                raise TypeError("top is no name")
         except _DAMAGED as error:
             text = f"{build.path / 'manifest.json'} is damaged: {type(error).__name__}: {error}"
             problems.add(text, hint=hint)
             problems.raise_if_any()
         try:
-            assert build.samples is None or len(build.samples.x)
+            if build.samples is not None and not len(build.samples.x):
+                raise ValueError("no samples")
         except _DAMAGED:
             problems.add(f"{build.path / 'sim' / 'samples.npz'} is damaged", hint=hint)
 

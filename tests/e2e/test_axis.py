@@ -150,12 +150,12 @@ def test_fewer_keeps_some_of_every_group(build: Build) -> None:
     axis = build.axis
     assert axis is not None
     x = np.arange(30_000, dtype=np.int64)[:, None].repeat(8, 1)
-    found = fewer(axis, Stimulus(x, (("data set", 29_000), ("all largest", 1), ("random", 999))))
+    found = fewer(axis, Stimulus((x,), (("data set", 29_000), ("all largest", 1), ("random", 999))))
     assert [label for label, _ in found.groups] == ["data set", "all largest", "random"]
     assert len(found.x) == sum(count for _, count in found.groups) <= MOST + 3
     assert found.x[0, 0] == 0
     assert 29_000 in found.x[:, 0]  # the only one of its group
-    few = Stimulus(x[:50], (("random", 50),))
+    few = Stimulus((x[:50],), (("random", 50),))
     assert fewer(axis, few) is few
 
 

@@ -58,7 +58,7 @@ from mase_hw.emit import read_build
 from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.stimulus import stimulus
 build = read_build(Path("build/digits"))
-job = make_job(build.design, tuple(build.rtl), stimulus(build.design, 4, 0, build.samples.x), SimRequest(), None)
+job = make_job(build.design, tuple(build.rtl), stimulus(build.design, 4, 0, build.samples.inputs), SimRequest(), None)
 assert len(job.values["data_out_0"]) > 355
 assert "torch" not in sys.modules, "torch was imported"
 """

@@ -14,7 +14,7 @@ from mase_hw.emit.store import load_design, save_design
 from mase_hw.ir import Design, Stream
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops import LinearSerial, Result, rectified, serial
+from mase_hw.ops import LinearSerial, Result, serial
 from mase_hw.ops.affine import align
 from mase_hw.ops.linear.serial_plan import digits_of
 
@@ -72,7 +72,7 @@ class Case:
         options = {"digit_bits": self.digit_bits, "adders_per_stage": self.per_stage, "groups": self.groups}
         found = serial("fc", x, matrix, bias << alignment.constant_shift, alignment, result, **options)
         if self.rectify:
-            merged = rectified(found)
+            merged = found.rectified()
             assert isinstance(merged, LinearSerial)
             found = merged
         return replace(found, outputs=(found.output.renamed("data_out_0"),))
@@ -179,7 +179,7 @@ def test_interval_is_the_digits_that_the_bounds_need(name: str) -> None:
     ]
     digits = max(1, -(-max(bits, default=0) // case.digit_bits))
     assert component.interval == digits * case.groups
-    assert component.registered_ready == (digits > 1)
+    assert (not component.ready_paths) == (digits > 1)
 
 
 def _bounds(component: LinearSerial) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mase_hw.ir.component import Instance
+from mase_hw.ir.component import REGISTERED, Instance
 from mase_hw.ir.control import Control
 from mase_hw.ir.cost import Cost
-from mase_hw.ir.finish import Result, finish
+from mase_hw.ir.finish import Result, result_stream
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
@@ -30,7 +30,7 @@ class LinearFolded(Matrix):
     """Block by block of outputs it goes through all words of the input; the first pass starts while they arrive."""
 
     kind = "linear_folded"
-    registered_ready = True
+    ready_paths = REGISTERED
     p_in: int
     p_out: int
     adders_per_stage: int = ADDERS_PER_STAGE
@@ -47,9 +47,9 @@ class LinearFolded(Matrix):
             x=self.input,
             fold=self.fold,
             matrix=self.matrix,
-            constants=tuple((self.bias + self.step.half).tolist()),
+            constants=tuple((self.bias + self.finish.half).tolist()),
             product_shift=self.product_shift,
-            sum_bits=self.step.parameters()["SumWidth"],
+            sum_bits=self.finish.parameters()["SumWidth"],
             adders_per_stage=self.adders_per_stage,
             use_dsp=self.use_dsp,
         )
@@ -57,7 +57,7 @@ class LinearFolded(Matrix):
     @cached_property
     def _requantize(self) -> dict[str, Any]:
         """The accumulator holds the half of half to even already; `Offset` says so, and no adder is left."""
-        return {"InWidth": self.array.acc_bits, **self.step.parameters(), "Offset": -self.step.half}
+        return {"InWidth": self.array.acc_bits, **self.finish.parameters(), "Offset": -self.finish.half}
 
     @property
     def stages(self) -> int:
@@ -86,7 +86,7 @@ class LinearFolded(Matrix):
         values = {
             "array": array,
             "fold": fold,
-            "step": self.step,
+            "step": self.finish,
             "counters": counters,
             "address_bits": (fold.steps - 1).bit_length() if dense else sum((n - 1).bit_length() for _, n in counters),
             "address": ", ".join(f"{name}_q" for name, _ in counters[::-1]),
@@ -117,14 +117,14 @@ def folded_linear(
 ) -> LinearFolded:
     """`matrix @ x + bias`, the bias at the accumulator's binary point, on `array` (inputs x outputs) multipliers.
 
-    Without an array it is that of the streams' lanes. `hardware.folding.stream_lanes` says which lanes suit an array
+    Without an array it is that of the streams' lanes. `fold.stream_lanes` says which lanes suit an array
     that does not divide the layer.
     """
     exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
-    out, step = finish(f"{name}_out", out_lanes, exact, alignment.frac, result)
+    out, step = result_stream(f"{name}_out", out_lanes, exact, alignment.frac, result, frame=x.frame)
     p_in, p_out = array or (x.lanes, out_lanes)
     shift = alignment.product_shift
-    return LinearFolded(name, (x,), (out,), matrix, bias, shift, step, p_in, p_out, adders_per_stage, use_dsp)
+    return LinearFolded(name, (x,), (out,), matrix, bias, shift, p_in, p_out, adders_per_stage, use_dsp, finish=step)
 
 
 def _all(conditions: Iterable[str]) -> str:

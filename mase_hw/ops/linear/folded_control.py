@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mase_hw.ir.control import FOREVER, Control
+from mase_hw.ir.control import FOREVER, SingleControl
 from mase_hw.ops.linear.fold import Fold
 
 
-class FoldedControl(Control):
+class FoldedControl(SingleControl):
     """A double-buffered array: word by word through the input, once for each block of outputs.
 
     `stages` registers lie between the issue of a step and the finished sums, which then wait for the output register.

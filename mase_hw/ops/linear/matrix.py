@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mase_hw.ir.component import Component
 from mase_hw.ir.finish import Finish
+from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.numerics.product import product
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import matrix_bounds, matrix_extremes
@@ -21,16 +22,19 @@ class Matrix(Component):
     matrix: Integers  # [out, in]
     bias: Integers  # aligned to the accumulator's binary point
     product_shift: int  # aligns products with the bias
-    step: Finish
+    finish: Finish = field(kw_only=True)
 
-    def execute(self, x: Integers) -> Integers:
-        return self.step.execute((product(x, self.matrix.T) << self.product_shift) + self.bias)
+    def execute(self, *x: Integers) -> tuple[Integers, ...]:
+        return (self.finish.execute((product(x[0], self.matrix.T) << self.product_shift) + self.bias),)
 
-    def extremes(self) -> Integers:
-        return matrix_extremes(self.input, self.matrix)
+    def meaning(self) -> Meaning:
+        return Affine((self.matrix << self.product_shift,), self.bias, self.finish)
+
+    def extremes(self) -> tuple[Integers, ...]:
+        return (matrix_extremes(self.input, self.matrix),)
 
     def requantize_parameters(self, offset: int, *outputs: int) -> dict[str, Any]:
         """Parameters of the requantize of these outputs, from their own bounds; `offset` is what it has to add."""
         own = list(outputs)
         lo, hi = matrix_bounds(self.input, self.matrix[own] << self.product_shift, self.bias[own])
-        return self.step.parameters((int(lo.min()), int(hi.max())), offset)
+        return self.finish.parameters((int(lo.min()), int(hi.max())), offset)

@@ -10,10 +10,10 @@ from functools import cached_property
 
 from mase_hw.adders import SOLVER_SECONDS, AdderGraph, solve
 from mase_hw.adders.tables import group_bits
-from mase_hw.ir.component import Instance
+from mase_hw.ir.component import REGISTERED, THROUGH, Instance, ReadyPaths
 from mase_hw.ir.control import Control
 from mase_hw.ir.cost import Cost
-from mase_hw.ir.finish import Result, finish
+from mase_hw.ir.finish import Result, result_stream
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
@@ -103,8 +103,8 @@ class LinearSerial(Matrix):
         return self.digits.count + self.stages + self.hold
 
     @property
-    def registered_ready(self) -> bool:
-        return self.digits.count > 1
+    def ready_paths(self) -> ReadyPaths:
+        return REGISTERED if self.digits.count > 1 else THROUGH
 
     def control(self) -> Control:
         return SerialControl(self.digits.count, self.stages + self.hold, self.groups)
@@ -153,7 +153,7 @@ class LinearSerial(Matrix):
             "endings": text.endings,
             "lanes": self.ends,
             "hold": self.hold,
-            "step": self.step,
+            "step": self.finish,
             "adders": len(self.adds),
             "tables": sum(len(row.feed) + len(row.late) for row in self.rows),
             "solver": self.solver,
@@ -204,7 +204,7 @@ def serial(
     assert len(matrix) % groups == 0
     assert x.lanes == x.features
     exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
-    out, step = finish(f"{name}_out", len(matrix) // groups, exact, alignment.frac, result)
+    out, step = result_stream(f"{name}_out", len(matrix) // groups, exact, alignment.frac, result, frame=x.frame)
     digits = digits_of(x, matrix, digit_bits)
     none = AdderGraph(x.features, (), ()).to_arrays()
     terms = table_terms(matrix, digits, adders_per_stage, groups)
@@ -213,7 +213,7 @@ def serial(
     def made(solver: str, adds: Integers, outs: Integers, terms: Integers) -> LinearSerial:
         ends = ((x,), (out,))
         return LinearSerial(
-            name, *ends, matrix, bias, shift, step, digit_bits, adders_per_stage, solver, adds, outs, terms
+            name, *ends, matrix, bias, shift, digit_bits, adders_per_stage, solver, adds, outs, terms, finish=step
         )
 
     found = [made(TABLES, *none, terms)]

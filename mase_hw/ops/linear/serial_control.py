@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mase_hw.ir.control import FOREVER, Control
+from mase_hw.ir.control import FOREVER, SingleControl
 
 
-class SerialControl(Control):
+class SerialControl(SingleControl):
     """A vector in a shift register, `stages` registers from its digits to the output, all digits for each output beat.
 
     With more than one digit the pipeline stops when the last digit's result finds the output taken, even if it is just

@@ -11,7 +11,7 @@ import numpy as np
 from mase_hw.adders import SOLVER_SECONDS, AdderGraph, Pipeline, encode, pipeline, solve
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.cost import Cost
-from mase_hw.ir.finish import Result, finish
+from mase_hw.ir.finish import Result, result_stream
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
@@ -49,7 +49,7 @@ class LinearUnrolled(Matrix, Pipe):
         """The stages: an output has one more addition where it has a constant or is rounded."""
         encoding = encode(self.graph, *self.input.bounds)
         parameters = [self.lane_parameters(j) for j in range(self.output.features)]
-        finish = [bool(p["Offset"]) or bool(p["HalfEven"]) or self.step.changes for p in parameters]
+        finish = [bool(p["Offset"]) or bool(p["HalfEven"]) or self.finish.changes for p in parameters]
         return pipeline(encoding, finish, self.output.fixed.width, self.adders_per_stage)
 
     def lane_parameters(self, j: int) -> dict[str, int]:
@@ -67,7 +67,7 @@ class LinearUnrolled(Matrix, Pipe):
             "outputs": [f"y{j}_q{stages}" for j in range(self.output.features - 1, -1, -1)],
             "stages": stages_text(self.pipeline, self.input, self.product_shift, self.lane_parameters),
             "unused": unused_bits(self.pipeline.encoding, self.input),
-            "step": self.step,
+            "step": self.finish,
             "adders": len(self.graph.adds),
             "depth": self.graph.depth,
             "solver": self.solver,
@@ -117,8 +117,10 @@ def unrolled(
 ) -> LinearUnrolled:
     """`matrix @ x + bias` with the bias at the accumulator's binary point."""
     exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
-    out, step = finish(f"{name}_out", len(matrix), exact, alignment.frac, result)
+    out, step = result_stream(f"{name}_out", len(matrix), exact, alignment.frac, result, frame=x.frame)
     solution = solve(matrix, *x.bounds, solver_seconds)
     adds, outs = solution.graph.to_arrays()
     shift = alignment.product_shift
-    return LinearUnrolled(name, (x,), (out,), matrix, bias, shift, step, adds, outs, adders_per_stage, solution.method)
+    return LinearUnrolled(
+        name, (x,), (out,), matrix, bias, shift, adds, outs, adders_per_stage, solution.method, finish=step
+    )

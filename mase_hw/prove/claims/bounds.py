@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mase_hw.ir import Component, Design, full_range
-from mase_hw.ir.finish import Finish
 from mase_hw.ops.affine import matrix_bounds
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.reference import rows_of
@@ -19,7 +18,7 @@ def check_input(design: Design) -> None:
 def check_bounds(component: Component) -> None:
     """Raises where an output leaves the bounds that the next component counts on: rounding and clamping keep order."""
     ends = matrix_bounds(component.input, *rows_of(component))
-    step: Finish | None = getattr(component, "step", None)
+    step = component.finish
     if step is not None:
         if ends[0].min() < step.lo or ends[1].max() > step.hi:
             text = f"the exact sums reach from {ends[0].min()} to {ends[1].max()}, not from {step.lo} to {step.hi}"

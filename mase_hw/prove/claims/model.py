@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mase_hw.ir import Component, Design
-from mase_hw.ir.finish import Finish
 from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import Claim, NotProvedError
@@ -48,7 +47,7 @@ def _compare(a: Component, b: Component) -> int:
 
 def _rounding(component: Component) -> str:
     """All of the last step but the sums that it is given, which follow from the factors."""
-    step: Finish | None = getattr(component, "step", None)
+    step = component.finish
     if step is None:
         return "none"
     return f"{step.rounding.value} from {step.frac} bits to {step.fixed}{', not below 0' if step.rectify else ''}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mase_hw.ir import Component, Design, Pipe, Stream, runs
+from mase_hw.ir import Component, Design, Pipe, Stream
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.netlist.netlist import Cell, Net, Netlist, component_of
 
@@ -18,7 +18,7 @@ def prove_wiring(design: Design, top: Netlist) -> str:
             _same(cell.ports[port], top.ports[port], f"{port} of {name}")
     source: Cell | Netlist = top
     prefix = "data_in_0"
-    for run in runs(design.components):
+    for run in (group.components for group in design.groups):
         cells = [instances[component.name] for component in run]
         sink = instances.get(_next(design, run[-1]))
         ready = sink.ports.get("data_in_0_ready") if sink is not None else top.ports["data_out_0_ready"]

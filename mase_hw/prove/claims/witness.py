@@ -33,7 +33,7 @@ def find_witness(
         if (found := _side_by_side(component, netlist, many)) is not None:
             return found
     x = np.stack([*suspects, lo, hi, *rng.integers(lo, hi + 1, (RANDOM, len(lo)))])
-    y = component.execute(x)
+    y = component.execute(x)[0]
     cycles = MAX_WORK // (work * len(STALLS))
     for offers, takes in STALLS:
         run = _Run(component, netlist, x, y, np.random.default_rng(1))
@@ -52,7 +52,7 @@ def _cycles(component: Component) -> int:
 
 def _side_by_side(component: Component, netlist: Netlist, x: Integers) -> str | None:
     """One vector in each sample, from any contents of the registers."""
-    y, out = component.execute(x), component.output
+    y, out = component.execute(x)[0], component.output
     run = Driven(component, netlist, x[None], np.random.default_rng(1))
     beats = np.split(y, out.beats, 1)
     for _ in range(_cycles(component)):

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mase_hw.ir import Component, Pipe
-from mase_hw.ir.control import Control
+from mase_hw.ir.control import SingleControl
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.control.automaton import Automaton
 
@@ -62,7 +62,7 @@ def _explored(automaton: Automaton, walk: _Walk) -> Graph:
     graph.nodes += [ControlNode(start, 0, 0, 0) for start in automaton.starts]
     graph.starts = len(graph.nodes)
     number = {(node, walk.model.state()): n for n, node in enumerate(graph.nodes)}
-    models: list[Control | None] = [walk.model] * graph.starts
+    models: list[SingleControl | None] = [walk.model] * graph.starts
     for n in range(MAX_NODES):
         if n == len(graph.nodes):
             return graph
@@ -95,7 +95,7 @@ class _Walk:
         self.automaton = automaton
         self.pipe = isinstance(component, Pipe)
         self.in_beats, self.out_beats = component.input.beats, component.output.beats
-        self.model = FreePipe(component.latency) if self.pipe else component.control()
+        self.model = FreePipe(component.latency) if self.pipe else _single(component)
         self.valid_bit = self._bit("data_out_0_valid")
         self.ready_bit = -1 if self.pipe else self._bit("data_in_0_ready")
 
@@ -113,8 +113,8 @@ class _Walk:
         return self.automaton.boundary_bit[net]
 
     def step(
-        self, node: ControlNode, model: Control, state: int, boundary: int, inputs: int
-    ) -> tuple[ControlNode, Control, int, int, int]:
+        self, node: ControlNode, model: SingleControl, state: int, boundary: int, inputs: int
+    ) -> tuple[ControlNode, SingleControl, int, int, int]:
         """`state` and `boundary` are what the netlist gives for the inputs, `valid + 2 * ready`."""
         v, r = inputs & 1, inputs >> 1
         valid = (boundary >> self.valid_bit) & 1
@@ -179,7 +179,7 @@ def _longest(edges: Iterable[tuple[int, int]], what: str) -> int:
     return max(length.values(), default=0)
 
 
-class FreePipe(Control):
+class FreePipe(SingleControl):
     """A pipe by itself: its registers move when `enable`, here the output's ready, is high."""
 
     def __init__(self, stages: int) -> None:
@@ -197,7 +197,13 @@ class FreePipe(Control):
         return tuple(self.occupied)
 
 
-def _clone(model: Control) -> Control:
+def _single(component: Component) -> SingleControl:
+    control = component.control()
+    assert isinstance(control, SingleControl)
+    return control
+
+
+def _clone(model: SingleControl) -> SingleControl:
     """A copy with lists of its own."""
     found = copy.copy(model)
     for name, value in vars(model).items():

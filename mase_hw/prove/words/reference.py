@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mase_hw.ir import Component
-from mase_hw.ir.finish import Finish
+from mase_hw.ir.meaning import Affine, Move
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.carried import UNKNOWN, Bit, Function, Value, Word
@@ -24,7 +24,7 @@ class Reference:
 
     def __init__(self, component: Component) -> None:
         self.component = component
-        self.step: Finish | None = getattr(component, "step", None)
+        self.step = component.finish
         x = component.input
         lo, hi = x.bounds
         self.factors, self.constants = rows_of(component)
@@ -162,15 +162,16 @@ def _ratio(exact: Word, base: Word) -> tuple[int, int] | None:
 
 
 def rows_of(component: Component) -> tuple[Integers, Integers]:
-    """Factors [out, in] and constants [out] of what the component computes exactly."""
-    matrix = getattr(component, "matrix", None)
-    if matrix is not None:
-        return matrix << component.product_shift, component.bias  # type: ignore[attr-defined]
-    scale = getattr(component, "scale", None)
-    if scale is not None:
-        return np.diag(scale << component.product_shift), component.shift  # type: ignore[attr-defined]
-    features = component.input.features
-    return np.eye(features, dtype=np.int64), np.zeros(features, np.int64)
+    """Factors [out, in] and constants [out] of what the component says that it computes exactly."""
+    meaning = component.meaning()
+    if isinstance(meaning, Affine):
+        return np.concatenate(meaning.factors, axis=1), meaning.constants
+    if isinstance(meaning, Move):
+        starts = np.cumsum([0, *(x.features for x in component.inputs)])
+        rows = [starts[port] + element for port, element in meaning.sources[0]]
+        return np.eye(int(starts[-1]), dtype=np.int64)[rows], np.zeros(len(rows), np.int64)
+    said = "nothing" if meaning is None else f"a {type(meaning).__name__}"
+    raise NotProvedError(f"{component.name} states {said} as its meaning, which no rule compares with a netlist")
 
 
 def _places(lo: int, hi: int, width: int) -> Integers:

@@ -84,7 +84,7 @@ class Exhausted:
         known[inputs] = True
         bits = [self.evaluator.value(wire) for wire in slices(self.x, width)]
         self.bits = [bit if known[k // width] else UNKNOWN for k, bit in enumerate(bits)]
-        self.wanted = slices(component.execute(self.x)[:, self.elements], component.output.fixed.width)
+        self.wanted = slices(component.execute(self.x)[0][:, self.elements], component.output.fixed.width)
 
     def input_bits(self, beat: int) -> Values:
         wires = self.component.input.width

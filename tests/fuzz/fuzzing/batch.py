@@ -90,7 +90,7 @@ def _simulate(members: Mapping[int, tuple[Case, Build]], work: Path, cache: Path
 
 def batch_job(members: Sequence[tuple[Case, Build]], work: Path) -> Job:
     """The members' own jobs as one."""
-    fixed = [len(stimulus(b.design, 0, c.sim_seed, _samples(b)).x) for c, b in members]
+    fixed = [stimulus(b.design, 0, c.sim_seed, _samples(b)).samples for c, b in members]
     count = max(f + c.vectors for f, (c, _) in zip(fixed, members, strict=True))  # all carry as many vectors
     streams: list[StreamSpec] = []
     values: dict[str, Integers] = {}
@@ -126,8 +126,8 @@ def batch_job(members: Sequence[tuple[Case, Build]], work: Path) -> Job:
     )
 
 
-def _samples(build: Build) -> Integers | None:
-    return None if build.samples is None else build.samples.x
+def _samples(build: Build) -> tuple[Integers, ...] | None:
+    return None if build.samples is None else build.samples.inputs
 
 
 def _wrapper(jobs: Sequence[Job]) -> str:

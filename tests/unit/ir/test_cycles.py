@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mase_hw.ir import Component, full_range
-from mase_hw.ir.cycles import schedule
+from mase_hw.ir import Component, Design, full_range
+from mase_hw.ir.cycles import PortCycles, Schedule
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer, adapters
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result, batch_norm1d, relu
@@ -14,6 +14,10 @@ from mase_hw.ops.linear.make import linear
 
 F8 = Fixed(8, 4)
 RESULT = Result(F8, Rounding.HALF_EVEN)
+
+
+def schedule(components: list[Component]) -> Schedule:
+    return Design("d", tuple(components)).schedule
 
 
 def components() -> dict[str, Component]:
@@ -68,15 +72,26 @@ def test_repeated_cycles_are_those_of_a_longer_run() -> None:
     )
     chain = [first, *narrow, second]
     timing = schedule(chain)
-    outputs = timing.output_cycles(40)
+    (port,) = timing.outputs
+    outputs = port.of_samples(40)
     assert outputs.shape == (40, 3)
     assert (np.diff(outputs.ravel()) > 0).all()
-    assert np.array_equal(
-        outputs[20:] - outputs[20 - timing.period : -timing.period], np.full((20, 3), timing.period_cycles)
-    )
+    flat = outputs.ravel()[60 - port.period :]
+    assert (flat[port.period :] - flat[: -port.period] == port.period_cycles).all()
     assert timing.interval == max(component.interval for component in chain)
-    assert np.array_equal(outputs[: len(timing.outputs)], timing.outputs)
-    assert timing.input_cycles(40)[0, 0] == 0
+    assert np.array_equal(outputs.ravel()[: len(port.seen)], port.seen)
+    assert timing.inputs[0].of_samples(40)[0, 0] == 0
+
+
+@pytest.mark.parametrize("first", range(0, 40, 3))
+def test_cycles_from_any_beat_on(first: int) -> None:
+    """Three beats a vector; the last two of five vectors repeat."""
+    seen = np.array([4, 6, 9, 11, 12, 13, 17, 18, 20, 22, 25, 26, 29, 30, 32])
+    port = PortCycles(full_range("y", 3, 1, F8), seen, period=6, period_cycles=12)
+    whole = port.cycles(0, 90)
+    assert np.array_equal(whole[:15], seen)
+    assert np.array_equal(whole[15:] - whole[9:-6], np.full(75, 12))
+    assert np.array_equal(port.cycles(first, 20), whole[first : first + 20])
 
 
 def test_slowest_component_rules_the_design() -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.flow import compile_model
-from mase_hw.ir import Design, runs
+from mase_hw.ir import Design
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import LinearFolded, LinearUnrolled
 
@@ -35,7 +35,7 @@ def test_a_result_takes_its_readers_type_through_a_relu() -> None:
     design = lowered(nn.Sequential(nn.Linear(16, 4), nn.ReLU(), nn.Linear(4, 3)), table)
     first = design.component("_0")
     assert isinstance(first, LinearUnrolled)
-    assert first.step.rounding is Rounding.FLOOR  # the reader's rule
+    assert first.finish.rounding is Rounding.FLOOR  # the reader's rule
     assert types(design)["_0"] == "fixed(8, 4) -> fixed(6, 2)"
     assert types(design)["_1"] == "fixed(6, 2) -> fixed(6, 2)"
 
@@ -56,8 +56,8 @@ def test_the_output_is_the_exact_accumulator() -> None:
     design = lowered(nn.Sequential(nn.Linear(16, 4)), eight_bit())
     last = design.components[-1]
     assert isinstance(last, LinearUnrolled)
-    assert not last.step.changes
-    assert design.output.fixed == Fixed(last.step.width, 8)
+    assert not last.finish.changes
+    assert design.output.fixed == Fixed(last.finish.width, 8)
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -66,16 +66,16 @@ def test_accumulators_are_reached_and_not_a_bit_too_wide(folded: bool) -> None:
     design = lowered(nn.Sequential(nn.Linear(16, 4)), eight_bit(), hardware)
     layer = design.component("_0")
     assert isinstance(layer, LinearFolded | LinearUnrolled)
-    reached = layer.extremes() @ layer.matrix.T + layer.bias
-    assert (reached.min(), reached.max()) == (layer.step.lo, layer.step.hi)
-    narrower = Fixed(layer.step.width - 1, 0)
-    assert not narrower.holds(layer.step.lo, layer.step.hi)
+    reached = layer.extremes()[0] @ layer.matrix.T + layer.bias
+    assert (reached.min(), reached.max()) == (layer.finish.lo, layer.finish.hi)
+    narrower = Fixed(layer.finish.width - 1, 0)
+    assert not narrower.holds(layer.finish.lo, layer.finish.hi)
 
 
 def test_bounds_shrink_the_accumulator_behind_a_relu() -> None:
     """The same layer reads half the range when a ReLU stands before it."""
     both = [lowered(nn.Sequential(*front, nn.Linear(16, 4)), eight_bit()) for front in ((), (nn.ReLU(),))]
-    ranges = [d.components[-1].step.hi - d.components[-1].step.lo for d in both]  # type: ignore[attr-defined]
+    ranges = [d.components[-1].finish.hi - d.components[-1].finish.lo for d in both]  # type: ignore[attr-defined]
     assert ranges[1] < ranges[0]
 
 
@@ -90,16 +90,16 @@ def test_a_relu_of_unsigned_values_needs_no_hardware() -> None:
 def test_no_ready_runs_through_two_components() -> None:
     design = lowered(nn.Sequential(nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 4), nn.ReLU()), eight_bit(relu=True))
     assert len(design.components) == 2  # both ReLUs are merged
-    assert len(runs(design.components)) == 1  # the two move together
+    assert len(design.groups) == 1  # the two move together
     apart = lowered(
         nn.Sequential(nn.Linear(16, 4), nn.Linear(4, 2)),
         eight_bit(),
         named(_1={"implementation": "folded", "data_in_parallelism": 2}),
     )
-    groups = runs(apart.components)
+    groups = apart.groups
     assert len(groups) > 2
     for before, after in pairwise(groups):
-        assert before[-1].registered_ready or after[0].registered_ready
+        assert not before.components[-1].ready_paths or not after.components[0].ready_paths
 
 
 def test_channels_stream_fastest() -> None:

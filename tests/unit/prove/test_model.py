@@ -149,7 +149,7 @@ def changed(design: Design, **values: object) -> Design:
 
 def rounded(design: Design, **values: object) -> Design:
     (component,) = design.components
-    return changed(design, step=replace(component.step, **values))  # type: ignore[attr-defined]
+    return changed(design, finish=replace(component.finish, **values))  # type: ignore[attr-defined]
 
 
 CHANGES: dict[str, tuple[Callable[[Design], Design], str]] = {

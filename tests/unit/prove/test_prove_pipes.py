@@ -267,8 +267,8 @@ def test_sums_beyond_those_of_the_step_are_not_proved(tmp_path: Path) -> None:
     """Whether anything is clamped follows from them."""
     design = design_of(fc("fc", None, 2))
     layer = design.components[0]
-    step = replace(layer.step, hi=layer.step.hi - 1)  # type: ignore[attr-defined]
-    wrong = replace(design, components=(replace(layer, step=step),))  # type: ignore[call-arg]
+    step = replace(layer.finish, hi=layer.finish.hi - 1)  # type: ignore[attr-defined]
+    wrong = replace(design, components=(replace(layer, finish=step),))  # type: ignore[call-arg]
     found = claim(prove(wrong, tmp_path), "fc", "values")
     assert found.status == "open"
     assert "the exact sums reach from" in found.detail

@@ -36,7 +36,7 @@ def test_saturation_counts_what_was_clamped(build: Build) -> None:
     assert samples is not None
     fc1 = build.design.component("fc1")
     matrix, bias = fc1.matrix << fc1.product_shift, fc1.bias
-    low, high = _exactly(matrix, bias, samples.x, fc1.step.frac, Fixed(6, 3))
+    low, high = _exactly(matrix, bias, samples.x, fc1.finish.frac, Fixed(6, 3))
     assert low > 0
     assert high > 0
     assert found["fc1"]["clamped"] == {"low": low, "high": high, "values": 40 * 6}
