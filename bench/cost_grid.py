@@ -20,7 +20,7 @@ from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
 from mase_hw.ops.batch_norm1d import batch_norm1d
-from mase_hw.ops.elementwise import cast
+from mase_hw.ops.cast import cast
 from mase_hw.ops.linear.fold import stream_lanes
 from mase_hw.ops.linear.folded import folded_linear
 from mase_hw.ops.linear.serial import serial

@@ -42,6 +42,7 @@ def _stages(path: Path, out: Path) -> dict[str, float]:
     from mase_hw.datasets import load_dataset
     from mase_hw.emit import write_build
     from mase_hw.models import input_shape
+    from mase_hw.samples import run_samples
 
     taken: dict[str, float] = {}
     with seconds(taken, "config, data set, weights"):
@@ -62,7 +63,7 @@ def _stages(path: Path, out: Path) -> dict[str, float]:
     samples = None
     if dataset is not None:
         with seconds(taken, "test split through software"):
-            samples = flow.run_samples(compiled, dataset)
+            samples = run_samples(compiled.model, compiled.graph, compiled.layers, compiled.design, dataset)
     with seconds(taken, "templates and files"):
         write_build(out, compiled.design, dict(config.raw), samples)
     return taken

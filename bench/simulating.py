@@ -13,6 +13,7 @@ from mase_hw import flow
 from mase_hw.config import load_config
 from mase_hw.emit import Build, write_build
 from mase_hw.models import input_shape
+from mase_hw.samples import run_quantized
 from mase_hw.simulate import PATTERNS, Outcome, Pattern, simulate
 from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.stimulus import stimulus
@@ -24,10 +25,13 @@ def speed(model: Model, folder: Path, cache: Path) -> Group:
     design = compiled.design
     vectors = stimulus(design, model.vectors, seed=0).x
     count = len(vectors)
-    real = (vectors * 2.0**-design.input.fixed.frac).astype(np.float32).reshape(count, *compiled.chain.input_shape)
+    real = (vectors * 2.0**-design.input.fixed.frac).astype(np.float32).reshape(count, *compiled.layers.input.shape)
     reference = count / best(lambda: design.run(vectors), loops=5)
     group = Group(f"sim: {model.name}, {count} vectors", "integer reference (numpy)", reference, "per CPU s")
-    group.add("quantized torch model", count / best(lambda: flow.run_quantized(compiled, real), loops=5))
+    group.add(
+        "quantized torch model",
+        count / best(lambda: run_quantized(compiled.graph, compiled.layers, compiled.design, real), loops=5),
+    )
     work = folder / "work"
     _simulate(build, 1, ("none",), work, cache)  # builds the simulator
     taken: dict[str, float] = {}

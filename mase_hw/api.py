@@ -196,7 +196,7 @@ class CompiledDesign:
     @property
     def _vectors(self) -> Vectors:
         compiled = self._prepared.compiled
-        return Vectors.of(compiled.chain, self.hardware)
+        return Vectors.of(compiled.layers, self.hardware)
 
     def _written(self) -> Build:
         """The folder that was emitted, if it still is what this design wrote; else one that goes away with it."""

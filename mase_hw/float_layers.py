@@ -10,7 +10,8 @@ import torch
 from torch import fx
 
 from mase_hw.graph import MaseGraph
-from mase_hw.lowering.layers import MATRIX_OPS, Chain
+from mase_hw.layers import LayerGraph, Order
+from mase_hw.ops.operator import operator_of
 
 _SAMPLES = 256
 _VALUES = 1 << 17  # of the widest layer, so that wide networks do not make large builds
@@ -32,20 +33,23 @@ class _Recorder(fx.Interpreter):
         return result
 
 
-def float_layers(graph: MaseGraph, chain: Chain, samples: np.ndarray) -> dict[str, np.ndarray]:
+def float_layers(graph: MaseGraph, layers: LayerGraph, samples: np.ndarray) -> dict[str, np.ndarray]:
     """`input` and `node.<name>`, each [samples, features] in the order of the design's stream.
 
     Computed in float64 and stored in float32: so the same bytes come out however torch splits its sums.
     """
-    widest = max(chain.features, *(layer.out_features for layer in chain.layers))
+    widest = max(layers.input.features, *(layer.out_features for layer in layers.layers))
     samples = samples[: max(1, min(_SAMPLES, _VALUES // widest))]
-    recorder = _Recorder(copy.deepcopy(graph.model).double(), {layer.name for layer in chain.layers})
+    recorder = _Recorder(copy.deepcopy(graph.model).double(), {layer.name for layer in layers.layers})
     with torch.inference_mode():
         recorder.run(torch.from_numpy(samples).double())
-    order = slice(None) if chain.order is None else list(chain.order)
-    found = {"input": samples.reshape(len(samples), -1).astype(np.float32)[:, order]}
-    for layer in chain.layers:
-        if layer.op in MATRIX_OPS:
-            order = slice(None)  # a matrix takes the input's order in
-        found[f"node.{layer.name}"] = recorder.values[layer.name][:, order]
+    orders = {layers.input.name: layers.input.order}
+    found = {"input": _ordered(samples.reshape(len(samples), -1).astype(np.float32), layers.input.order)}
+    for layer in layers.layers:  # a matrix takes the order of its input in
+        orders[layer.name] = None if operator_of(layer.op).matrix else orders[layer.inputs[0]]
+        found[f"node.{layer.name}"] = _ordered(recorder.values[layer.name], orders[layer.name])
     return found
+
+
+def _ordered(values: np.ndarray, order: Order) -> np.ndarray:
+    return values if order is None else values[:, list(order)]

@@ -10,7 +10,7 @@ from mase_hw.config.user_code import is_onnx
 from mase_hw.datasets import Dataset, load_dataset
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.models import input_shape, load_model
-from mase_hw.training.fit import count_outputs
+from mase_hw.models.fit import count_outputs
 
 
 def load_weights(config: Config, made: nn.Module | None = None) -> tuple[nn.Module, tuple[str, ...]]:

@@ -13,10 +13,13 @@ from pyslang.ast import Compilation
 from pyslang.syntax import SyntaxTree
 from torch import nn
 
+from mase_hw import samples as samples_module
 from mase_hw.emit import render
-from mase_hw.flow import Compiled, quantize_input, run_quantized
+from mase_hw.flow import Compiled
 from mase_hw.ir import Design
 from mase_hw.numerics import Fixed, Rounding
+from mase_hw.numerics.rounding import Integers
+from mase_hw.samples import quantize_inputs
 from mase_hw.simulate import PATTERNS, Outcome, lint, simulate
 from mase_hw.simulate.check import SimRequest, make_job
 from mase_hw.simulate.stimulus import Stimulus, stimulus
@@ -53,9 +56,21 @@ def real_inputs(fixed: Fixed, shape: tuple[int, ...], count: int, seed: int = 0)
     return (steps * 2.0**-fixed.frac).astype(np.float32)
 
 
+def quantize_input(compiled: Compiled, samples: np.ndarray) -> Integers:
+    """Samples as the vectors of the one input."""
+    (x,) = quantize_inputs(compiled.layers, samples)
+    return x
+
+
+def run_quantized(compiled: Compiled, samples: np.ndarray) -> Integers:
+    """What the quantized torch model computes, as integers of the one output's type."""
+    (y,) = samples_module.run_quantized(compiled.graph, compiled.layers, compiled.design, samples)
+    return y
+
+
 def assert_software_equal(compiled: Compiled, count: int = 64, seed: int = 0) -> None:
     """The quantized torch model and the integer reference, on real samples."""
-    samples = real_inputs(compiled.design.input.fixed, compiled.chain.input_shape, count, seed)
+    samples = real_inputs(compiled.design.input.fixed, compiled.layers.input.shape, count, seed)
     x = quantize_input(compiled, samples)
     expected = compiled.design.run(x)[compiled.design.output.name]
     got = run_quantized(compiled, samples)

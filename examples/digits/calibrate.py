@@ -18,9 +18,9 @@ import torch
 
 from mase_hw.config import Config, Option, load_config
 from mase_hw.config.write import toml_text
-from mase_hw.flow import with_metadata
 from mase_hw.graph import MaseGraph
 from mase_hw.passes import calibrate_transform_pass, profile_statistics_analysis_pass
+from mase_hw.pipeline.graphs import with_metadata
 from mase_hw.training.task import TrainingTask, load_task
 
 LAYERS = ["linear", "batch_norm1d", "relu"]

@@ -8,6 +8,8 @@ from functools import cached_property
 
 from mase_hw.adders.encode import Encoding
 
+ADDERS_PER_STAGE = 4  # additions between two registers, unless the user says otherwise
+
 
 @dataclass(frozen=True)
 class Pipeline:

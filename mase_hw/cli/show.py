@@ -14,15 +14,13 @@ from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 
 if TYPE_CHECKING:
-    from mase_hw.cli.op_pages import Built, Page
-
-
-# Those of op_pages, which completion does not wait for.
-NAMES = ("linear", "relu", "batch_norm1d", "cast", "requantize", "fifo", "gather", "scatter", "skid_buffer")
+    from mase_hw.ops.pages import Built, Page
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in NAMES if name.startswith(incomplete)]
+    from mase_hw.cli.op_pages import pages  # without torch
+
+    return [name for name in pages() if name.startswith(incomplete)]
 
 
 @click.command("show", short_help="Explain an operator: equation, ports, cycles, an example of its RTL.")
@@ -43,24 +41,24 @@ def command(op: str | None, built: str | None, rtl: bool) -> None:
       mase-hw show linear --built folded
       mase-hw show fifo --rtl > mase_fifo.sv
     """
-    from mase_hw.cli.op_pages import PAGES
+    from mase_hw.cli.op_pages import pages, rtl_of
 
-    console = output()
+    console, known = output(), pages()
     if op is None:
         if built or rtl:
             raise click.UsageError("--built and --rtl go with an operator.")
         _list(console)
         return
-    page = PAGES.get(op.lower().replace("-", "_"))
+    page = known.get(op.lower().replace("-", "_"))
     if page is None:
-        raise ProblemsError(Problem(f"{op} is no operator", hint=nearest(op, PAGES, "operators")))
+        raise ProblemsError(Problem(f"{op} is no operator", hint=nearest(op, known, "operators")))
     ways = {way.name: way for way in page.built}
     if built is not None and built not in ways:
         text = f"{page.name} is not built {built}"
         raise ProblemsError(Problem(text, hint=nearest(built, ways, "implementations")))
     way = ways[built] if built else page.built[0]
     if rtl and not console.json:
-        click.echo(page.rtl(way), nl=False)
+        click.echo(rtl_of(page, way), nl=False)
         return
     console.document(_document(page, way))
     if not console.json:
@@ -68,15 +66,14 @@ def command(op: str | None, built: str | None, rtl: bool) -> None:
 
 
 def _list(console: Output) -> None:
-    from mase_hw.cli.op_pages import NOTHING, PAGES
+    from mase_hw.cli.op_pages import NOTHING, pages
 
-    console.document(
-        [{"name": page.name, "where": page.title, "equation": page.equation[0]} for page in PAGES.values()]
-    )
+    known = pages().values()
+    console.document([{"name": page.name, "where": page.title, "equation": page.equation[0]} for page in known])
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("operator", "equation", "where"):
         table.add_column(title, overflow="fold")
-    for page in PAGES.values():
+    for page in known:
         table.add_row(page.name, page.equation[0], page.title)
     console.show(table)
     console.line(NOTHING)
@@ -84,7 +81,7 @@ def _list(console: Output) -> None:
 
 
 def _print(console: Output, page: Page, way: Built) -> None:
-    from mase_hw.cli.op_pages import ports
+    from mase_hw.cli.op_pages import ports, rtl_of
 
     console.line(f"{page.name}: {page.title}\n")
     for line in page.equation:
@@ -98,7 +95,7 @@ def _print(console: Output, page: Page, way: Built) -> None:
     for each in page.built:
         table.add_row(each.name, each.interval, each.latency, each.about)
     console.show(table)
-    rtl = page.rtl(way)
+    rtl = rtl_of(page, way)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("port", "direction", "bits"):
         table.add_column(title, overflow="fold")
@@ -118,9 +115,9 @@ def _told(way: Built) -> str:
 
 
 def _document(page: Page, way: Built) -> dict[str, Any]:
-    from mase_hw.cli.op_pages import ports
+    from mase_hw.cli.op_pages import ports, rtl_of
 
-    part, rtl = way.example(), page.rtl(way)
+    part, rtl = way.example(), rtl_of(page, way)
     keys = ("name", "about", "interval", "latency")
     return {
         "name": page.name,

@@ -72,9 +72,29 @@ class Reals:
     Element `k` of a stream is element `order[k]` of the model's flattened tensor; None: the same order.
     """
 
-    rounding: Rounding = Rounding.HALF_EVEN
-    input_order: tuple[int, ...] | None = None
-    output_order: tuple[int, ...] | None = None
+    roundings: tuple[Rounding, ...] = (Rounding.HALF_EVEN,)  # one for each input
+    input_orders: tuple[tuple[int, ...] | None, ...] = (None,)
+    output_orders: tuple[tuple[int, ...] | None, ...] = (None,)
+
+    @property
+    def rounding(self) -> Rounding:
+        """Of the first input."""
+        return self.roundings[0]
+
+    @property
+    def input_order(self) -> tuple[int, ...] | None:
+        """Of the first input."""
+        return self.input_orders[0]
+
+    @property
+    def output_order(self) -> tuple[int, ...] | None:
+        """Of the first output."""
+        return self.output_orders[0]
+
+    def manifest(self) -> dict[str, Any]:
+        """The first port's by themselves, as ever, and all of them."""
+        first = {"rounding": self.rounding, "input_order": self.input_order, "output_order": self.output_order}
+        return {**first, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -117,8 +137,9 @@ class Build:
         noted = self.manifest.get("reals")
         if noted is None:
             return Reals()
-        orders = [None if noted[key] is None else tuple(noted[key]) for key in ("input_order", "output_order")]
-        return Reals(Rounding(noted["rounding"]), *orders)
+        sides = [noted["input_orders"], noted["output_orders"]]
+        orders = [tuple(None if order is None else tuple(order) for order in side) for side in sides]
+        return Reals(tuple(Rounding(name) for name in noted["roundings"]), *orders)
 
     @property
     def rtl(self) -> list[Path]:
@@ -170,7 +191,7 @@ def write_build(
         "inputs": [_port(stream) for stream in design.inputs],
         "outputs": [_port(stream) for stream in design.outputs],
         **({"axis": axis.manifest()} if axis else {}),
-        **({"reals": asdict(reals)} if reals else {}),
+        **({"reals": reals.manifest()} if reals else {}),
         "interval": _exact(design.schedule.interval),
         "latency": design.schedule.latency,
         "cost": asdict(design.cost()),

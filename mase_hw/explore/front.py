@@ -9,17 +9,18 @@ from typing import Any
 
 from mase_hw.config import Config
 from mase_hw.diagnostics import Collector
-from mase_hw.flow import quantized_graph
+from mase_hw.flow import load
 from mase_hw.ir import Design
-from mase_hw.loading import load_data, load_weights
-from mase_hw.lowering.choice import Choice
+from mase_hw.layers import Layer, LayerGraph
+from mase_hw.lowering.build import design_of
 from mase_hw.lowering.choose import ChoiceRequest, request
-from mase_hw.lowering.layers import Chain, Layer
-from mase_hw.lowering.lower import lower
 from mase_hw.lowering.optimize import Plan
-from mase_hw.lowering.space import FOREVER, unsolved
-from mase_hw.models import input_shape
-from mase_hw.passes.layers import SUPPORTED, chain_of
+from mase_hw.lowering.skips import skip_fifos
+from mase_hw.lowering.space import unsolved
+from mase_hw.ops.choice import Choice
+from mase_hw.ops.operator import FOREVER
+from mase_hw.pipeline.graphs import quantized_graph
+from mase_hw.pipeline.hardware import layers_of
 
 Report = Callable[[float], None]  # told how much is done, 0 to 1
 
@@ -61,20 +62,14 @@ def explore(
     config: Config, *, slowest: int | None = None, dsp: bool = False, report: Report = lambda _: None
 ) -> Explored:
     """All points with an interval of at most `slowest`. `dsp` allows DSP blocks; [hardware] may limit them."""
-    with Collector() as problems:
-        loaded = problems.attempt(lambda: load_weights(config))
-        dataset = problems.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
-    assert loaded is not None
-    model, notes = loaded
-    shape = input_shape(model, dataset, config.where("model" if dataset is None else "dataset"))
+    loaded = load(config)
     quantize: dict[str, Any] = {**config.raw["passes"]["quantize"], "places": config.places}
-    graph = quantized_graph(model, shape, quantize, fuse_batch_norm=config.fuse_batch_norm)
+    graph = quantized_graph(loaded.model, loaded.shapes, quantize, fuse_batch_norm=config.fuse_batch_norm)
+    layers = layers_of(graph, config.hardware, config.quantize)
     with Collector() as problems:
-        chain = chain_of(graph, problems, config.quantize)
-        config.hardware.check_keys([layer.name for layer in chain.layers], SUPPORTED, problems)
-        asked = request(chain, config.hardware, config.target, problems, dsp=dsp)
-    points = tuple(_point(asked, chain, plan) for plan in front(asked, slowest or FOREVER, report))
-    return Explored(points[::-1], (*notes, *_notes(asked)))
+        asked = request(layers, config.hardware, config.target, problems, dsp=dsp)
+    points = tuple(_point(asked, layers, plan) for plan in front(asked, slowest or FOREVER, report))
+    return Explored(points[::-1], (*loaded.notes, *_notes(asked)))
 
 
 def front(asked: ChoiceRequest, slowest: int, report: Report = lambda _: None) -> list[Plan]:
@@ -98,12 +93,13 @@ def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]
     report(1)
 
 
-def _point(asked: ChoiceRequest, chain: Chain, plan: Plan) -> Point:
+def _point(asked: ChoiceRequest, layers: LayerGraph, plan: Plan) -> Point:
     wish = {"target_interval": plan.interval} | ({"dsp_budget": plan.dsp} if asked.dsp else {})
-    design = lower(asked.target.top, chain, plan.choices, asked.target)
-    assert design.cost().logic == plan.luts, "the design does not cost what was planned"
+    design = design_of(layers, plan, asked.target)
+    skips = sum(c.cost().logic for c in design.components if c.name in skip_fifos(layers))
+    assert design.cost().logic <= plan.luts + skips, "the design costs more than was planned"
     assert design.schedule.interval <= plan.interval, "the design is slower than was planned"
-    return Point(plan, design, chain.layers, wish)
+    return Point(plan, design, layers.layers, wish)
 
 
 def _notes(asked: ChoiceRequest) -> list[str]:

@@ -18,7 +18,7 @@ from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics import MAX_ACCUMULATOR_BITS, Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.batch_norm1d import BatchNorm1d
-from mase_hw.ops.elementwise import Elementwise
+from mase_hw.ops.cast import Elementwise
 from mase_hw.ops.linear.matrix import Matrix
 
 COLUMNS = 110

@@ -15,6 +15,8 @@ Ports = tuple[bool, ...]  # a bit for each port of one side
 class Control(ABC):
     """Control of a component with any number of input and output streams."""
 
+    inputs: int = 1  # how many it takes
+
     @property
     @abstractmethod
     def valids(self) -> Ports:
@@ -231,6 +233,7 @@ class ConcatControl(Control):
     """Takes so many beats of each input in turn and hands them on through one register."""
 
     def __init__(self, beats: tuple[int, ...]) -> None:
+        self.inputs = len(beats)
         self.beats = beats
         self.port = self.beat = 0  # what is taken next
         self.valid = False

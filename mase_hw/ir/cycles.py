@@ -71,17 +71,17 @@ class Schedule:
         port = self.outputs[0]
         return Fraction(port.period_cycles * port.stream.sample_beats, port.period)
 
-    def same_outputs(self, other: Schedule) -> bool:
-        """Whether every output beat of every sample leaves in the same cycle."""
-        return all(_same(mine, theirs) for mine, theirs in zip(self.outputs, other.outputs, strict=True))
+    def no_later_than(self, other: Schedule) -> bool:
+        """Whether no output beat of any sample leaves later than it does there."""
+        return all(_no_later(mine, theirs) for mine, theirs in zip(self.outputs, other.outputs, strict=True))
 
 
-def _same(one: PortCycles, other: PortCycles) -> bool:
-    """Equal for ever: both repeat, so it is enough to compare until both have, and a common period more."""
-    if one.period_cycles * other.period != other.period_cycles * one.period:
+def _no_later(one: PortCycles, other: PortCycles) -> bool:
+    """For ever: both repeat, so it is enough to compare until both have, and a common period more."""
+    if one.period_cycles * other.period > other.period_cycles * one.period:
         return False
     count = max(len(one.seen), len(other.seen)) + int(np.lcm(one.period, other.period))
-    return bool(np.array_equal(one.cycles(0, count), other.cycles(0, count)))
+    return bool((one.cycles(0, count) <= other.cycles(0, count)).all())
 
 
 @dataclass(frozen=True)

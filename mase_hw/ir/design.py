@@ -11,6 +11,7 @@ import numpy as np
 from mase_hw.ir.component import Component, Pipe
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.cycles import Group, Schedule, groups, schedule
+from mase_hw.ir.progress import Progress, progress
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed
 from mase_hw.numerics.rounding import Integers
@@ -99,6 +100,11 @@ class Design:
     def schedule(self) -> Schedule:
         """Exact cycles of an unstalled run."""
         return schedule(self.components, self.inputs, self.outputs)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Whether it goes on for ever, whatever the stalls."""
+        return progress(self.components, self.inputs, self.outputs)
 
     def cost(self) -> Cost:
         """What the components take together, predicted; the top itself is wires and one gate for each run."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mase_hw.config.hardware import HardwareTarget
 from mase_hw.diagnostics import Collector
 from mase_hw.lowering.optimize import Plan, Planner
-from mase_hw.lowering.space import FOREVER
+from mase_hw.ops.operator import FOREVER
 
 
 def reach(planner: Planner, target: HardwareTarget, problems: Collector) -> Plan | None:

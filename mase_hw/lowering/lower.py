@@ -1,91 +1,207 @@
-"""From layers to a design: types of every result, components, width adapters, FIFOs, skid buffers."""
+"""From a graph of layers to a design: components, width adapters, forks, FIFOs, skid buffers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from mase_hw.config.hardware import HardwareTarget
-from mase_hw.ir.component import Component, Pipe
-from mase_hw.ir.design import BuiltNode, Design
-from mase_hw.ir.plumbing import SkidBuffer
+from mase_hw.ir.branches import fork
+from mase_hw.ir.component import Component
+from mase_hw.ir.design import BuiltNode, Design, chained
+from mase_hw.ir.plumbing import Fifo, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
-from mase_hw.lowering.choice import Choice
-from mase_hw.lowering.layers import Chain, Layer
-from mase_hw.lowering.parts import Options, layer_parts, merges, own_part, wanted_types
+from mase_hw.layers import Layer, LayerGraph
+from mase_hw.lowering.parts import Place, after, before, does_nothing, merges, own_part, sites
+from mase_hw.lowering.types import types_of
+from mase_hw.ops.choice import Choice
+from mase_hw.ops.operator import Options
+
+Edge = tuple[str, int]  # a layer and which of its inputs
+BUFFERED = True  # a fork whose ready comes from a register, unless a plan says otherwise
 
 
-def lower(top: str, chain: Chain, choices: Sequence[Choice], target: HardwareTarget | None = None) -> Design:
-    """The design of a chain of layers, legal and verified."""
-    options = Options.of(target)
-    wanted = wanted_types(chain.layers)
-    first = wanted[0]
-    assert first is not None, "the input has no type"
-    x = full_range("data_in_0", chain.features, choices[0].data_in_parallelism, first.fixed)
-    components: list[Component] = []
-    nodes = []
-    names = {layer.name for layer in chain.layers}
-    for k, (layer, choice) in enumerate(zip(chain.layers, choices, strict=True)):
-        if components and merges(layer, choice, x, wanted[k + 1]) and (merged := components[-1].rectified()):
-            components[-1] = merged
-            x = merged.output
-            nodes.append(replace(_node(layer, choice, x, []), implementation="merged"))
-            continue
-        make = partial(own_part, layer, choice, wanted=wanted[k + 1], options=options)
-        made = _named(layer_parts(layer, choice, x, wanted[k + 1], make), layer.name, names)
-        nodes.append(_node(layer, choice, x, made))
-        components += made
-        x = components[-1].output if components else x
-    if not components:  # every layer does nothing: the design still hands its input on
-        components.append(SkidBuffer("pass", (x,), (x.renamed("pass_out"),)))
-    design = Design(top, _legal(components, names), tuple(nodes))
+@dataclass(frozen=True)
+class Branching:
+    """What is decided where streams part and meet: how forks are built, and the FIFOs in front of joins."""
+
+    forks: Mapping[str, bool] = field(default_factory=dict)  # by result: whether its fork is buffered
+    depths: Mapping[Edge, int] = field(default_factory=dict)  # beats that wait in front of an input; 0: no FIFO
+
+
+def places(graph: LayerGraph, target: HardwareTarget | None = None) -> list[Place]:
+    """Every layer with the streams that reach it and the type of its result."""
+    types, options = types_of(graph), Options.of(target)
+    return [Place(site, types.results[site.layer.name], options) for site in sites(graph, types)]
+
+
+def lower(
+    top: str,
+    graph: LayerGraph,
+    choices: Sequence[Choice],
+    target: HardwareTarget | None = None,
+    branching: Branching | None = None,
+) -> Design:
+    """The design of a graph of layers, legal and verified."""
+    maker = _Maker(graph, branching or Branching())
+    for place, choice in zip(places(graph, target), choices, strict=True):
+        maker.layer(place, choice)
+    design = Design(top, maker.finished(), tuple(maker.nodes))
     design.verify()
     return design
 
 
-def _named(made: Sequence[Component], layer: str, names: set[str]) -> list[Component]:
-    """The components with names that no layer and no other component has; only the layer's own is called as it is."""
-    renamed: list[Component] = []
-    for component in made:
-        name = component.name if component.name == layer else _free(component.name, names)
-        x = renamed[-1].output if renamed else component.input
-        y = component.output if name == component.name else component.output.renamed(f"{name}_out")
-        renamed.append(replace(component, name=name, inputs=(x,), outputs=(y,)))
-    return renamed
+class _Maker:
+    """Components so far, and for every result the streams that its readers have not taken yet."""
+
+    def __init__(self, graph: LayerGraph, branching: Branching) -> None:
+        self.graph, self.branching = graph, branching
+        self.components: list[Component] = []
+        self.nodes: list[BuiltNode] = []
+        self.names = {layer.name for layer in graph.layers}
+        self.ends: dict[str, list[Stream]] = {}
+        self._streams: dict[str, Stream] = {}  # those of the last layer, by the names they had before they were unique
+        self._first: dict[str, int] = {x.name: k for k, x in enumerate(graph.inputs)}
+        self._types = types_of(graph).inputs
+
+    def layer(self, place: Place, choice: Choice) -> None:
+        layer = place.layer
+        own_lanes = place.operator.lanes(place.site, choice)[0]
+        several = len(layer.inputs) > 1
+        given = [
+            self._take(name, own_lanes[port] if several else choice.data_in_parallelism)
+            for port, name in enumerate(layer.inputs)
+        ]
+        if len(given) == 1 and self._merge(place, choice, given[0]):
+            return
+        made: list[Component] = []
+        reach = []
+        for port, x in enumerate(given):
+            front = self._fifo((layer.name, port), x)
+            front += before(place, choice, front[-1].output if front else x, port)
+            made += front
+            reach.append(front[-1].output if front else x)
+        y = reach[0]
+        if not does_nothing(place, reach):
+            made.append(own_part(place, choice, reach))
+            y = made[-1].output
+        ending = after(place, choice, y)
+        made += ending
+        made = self._named(made, layer.name)
+        y = self._renamed(ending[-1].output if ending else y)
+        self.nodes.append(_node(layer, choice, given[0], y, made))
+        self.components += made
+        self._give(layer.name, y)
+
+    def _merge(self, place: Place, choice: Choice, x: Stream) -> bool:
+        """A layer that the component before it can do in its requantize."""
+        at = next((k for k, c in enumerate(self.components) if c.outputs[0].name == x.name), None)
+        if at is None or not merges(place, choice, x):
+            return False
+        merged = self.components[at].rectified()
+        if merged is None:
+            return False
+        self.components[at] = merged
+        self.nodes.append(
+            replace(_node(place.layer, choice, merged.output, merged.output, []), implementation="merged")
+        )
+        self._give(place.layer.name, merged.output)
+        return True
+
+    def _take(self, name: str, lanes: int) -> Stream:
+        """The next reader's stream of a result. An input of the model has the lanes of its first reader."""
+        if name in self._first:
+            x = next(x for x in self.graph.inputs if x.name == name)
+            port = f"data_in_{self._first.pop(name)}"
+            self._give(name, full_range(port, x.features, lanes, self._types[name].fixed))
+        return self.ends[name].pop(0)
+
+    def _give(self, name: str, y: Stream) -> None:
+        """Hands a result to all its readers: where there are several, through a fork."""
+        count = len(self.graph.readers[name]) + self.graph.outputs.count(name)
+        if count == 1:
+            self.ends[name] = [y]
+            return
+        title = self._free(f"{name}_fork")
+        made = fork(title, y, count, buffered=self.branching.forks.get(name, BUFFERED))
+        self.components.append(made)
+        self.ends[name] = list(made.outputs)
+
+    def _fifo(self, edge: Edge, x: Stream) -> list[Component]:
+        depth = self.branching.depths.get(edge, 0)
+        name = fifo_name(edge)
+        return [Fifo(name, (x,), (x.renamed(f"{name}_out"),), depth)] if depth else []
+
+    def finished(self) -> tuple[Component, ...]:
+        """All components: results that the model returns named as ports, skid buffers where they are needed."""
+        for k, name in enumerate(self.graph.outputs):
+            y = self.ends[name].pop(0)
+            if y.name not in {each.name for c in self.components for each in c.outputs}:  # an input, handed on
+                title = self._free("pass")
+                self.components.append(SkidBuffer(title, (y,), (y.renamed(f"{title}_out"),)))
+                y = self.components[-1].output
+            self._rename(y.name, f"data_out_{k}")
+        return self._legal()
+
+    def _rename(self, old: str, new: str) -> None:
+        def renamed(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
+            return tuple(s.renamed(new) if s.name == old else s for s in streams)
+
+        for k, c in enumerate(self.components):
+            if any(s.name == old for s in (*c.inputs, *c.outputs)):
+                self.components[k] = replace(c, inputs=renamed(c.inputs), outputs=renamed(c.outputs))
+
+    def _legal(self) -> tuple[Component, ...]:
+        """Skid buffers where a ready would run through two components."""
+        legal: list[Component] = []
+        writers: dict[str, Component] = {}
+        for component in self.components:
+            inputs = []
+            for port, x in enumerate(component.inputs):
+                writer = writers.get(x.name)
+                if writer is not None and chained(writer, x.name, component, port):
+                    several = str(port) if len(component.inputs) > 1 else ""
+                    name = self._free(f"{component.name}_skid{several}")
+                    legal.append(SkidBuffer(name, (x,), (x.renamed(f"{name}_out"),)))
+                    x = legal[-1].output
+                inputs.append(x)
+            same = tuple(inputs) == component.inputs
+            legal.append(component if same else replace(component, inputs=tuple(inputs)))
+            writers |= {y.name: legal[-1] for y in component.outputs}
+        return tuple(legal)
+
+    def _named(self, made: Sequence[Component], layer: str) -> list[Component]:
+        """The components with names that no layer and no other one has; only the layer's own is called as it is."""
+        renamed: list[Component] = []
+        streams: dict[str, Stream] = {}
+        for component in made:
+            name = component.name if component.name == layer else self._free(component.name)
+            outputs = component.outputs
+            if name != component.name:
+                outputs = tuple(y.renamed(f"{name}_out") for y in outputs)
+            inputs = tuple(streams.get(x.name, x) for x in component.inputs)
+            renamed.append(replace(component, name=name, inputs=inputs, outputs=outputs))
+            streams |= {old.name: new for old, new in zip(component.outputs, outputs, strict=True)}
+        self._streams = streams
+        return renamed
+
+    def _renamed(self, y: Stream) -> Stream:
+        return self._streams.get(y.name, y)
+
+    def _free(self, name: str) -> str:
+        """`name`, or with as many underscores as it takes, and from now on taken."""
+        while name in self.names:
+            name += "_"
+        self.names.add(name)
+        return name
 
 
-def _free(name: str, names: set[str]) -> str:
-    """`name`, or with as many underscores as it takes, and from now on taken."""
-    while name in names:
-        name += "_"
-    names.add(name)
-    return name
+def fifo_name(edge: Edge) -> str:
+    """The FIFO in front of an input of a join."""
+    return f"{edge[0]}_skip{edge[1]}"
 
 
-def _legal(components: Sequence[Component], names: set[str]) -> tuple[Component, ...]:
-    """Skid buffers where a ready would run through two components; the last stream named `data_out_0`."""
-    legal: list[Component] = []
-    for component in components:
-        if legal:
-            before = legal[-1]
-            if chained(before, component):
-                name = _free(f"{component.name}_skid", names)
-                legal.append(SkidBuffer(name, (before.output,), (before.output.renamed(f"{name}_out"),)))
-            component = replace(component, inputs=(legal[-1].output,))
-        legal.append(component)
-    legal[-1] = replace(legal[-1], outputs=(legal[-1].output.renamed("data_out_0"),))
-    return tuple(legal)
-
-
-def chained(before: Component, after: Component) -> bool:
-    """Whether a ready would run through both, so that a skid buffer has to stand between them."""
-    together = isinstance(before, Pipe) and isinstance(after, Pipe)  # these share an enable
-    return bool(before.ready_paths) and bool(after.ready_paths) and not together
-
-
-def _node(layer: Layer, choice: Choice, x: Stream, made: Sequence[Component]) -> BuiltNode:
-    out = made[-1].output if made else x
+def _node(layer: Layer, choice: Choice, x: Stream, y: Stream, made: Sequence[Component]) -> BuiltNode:
     main = next((component for component in made if component.name == layer.name), None)
     return BuiltNode(
         layer.name,
@@ -96,7 +212,7 @@ def _node(layer: Layer, choice: Choice, x: Stream, made: Sequence[Component]) ->
         main.input.fixed if main is not None else x.fixed,
         layer.spec.weight if layer.integers else None,
         layer.spec.bias if "bias" in layer.integers or "shift" in layer.integers else None,
-        out.fixed,
+        y.fixed,
         tuple(component.name for component in made),
         f"{layer.place.path.name}:{layer.place.line}" if layer.place else None,
     )

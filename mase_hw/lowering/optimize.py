@@ -1,10 +1,12 @@
-"""The best choice for every layer of a chain at once: dynamic programming over all combinations, exact.
+"""The best choice for every layer of a graph at once: dynamic programming over all combinations.
 
 What a design costs is the sum of its components, and which adapters and skid buffers there are depends on two
 neighbours. So, layer by layer, of all designs of the layers so far that end alike the best one is kept: what follows
-costs the same behind each of them. Two end alike if their last streams have as many lanes and their last components the
-same kind of handshake and, where the next layer may merge into it, if it is the very same component. With a limit on
-DSP blocks one is kept for each number of them that pays.
+costs the same behind each of them. A design ends in all results that are still to be read. Two end alike if each of
+these has as many lanes and comes from the same kind of handshake and, where its reader may merge into the component
+that made it, if it is the very same component. With a limit on DSP blocks one is kept for each number of them that
+pays. The optimum includes forks and joins. It leaves out the FIFOs in front of joins, whose depths follow from the
+whole design (`skips.py`); a design without joins has none.
 """
 
 from __future__ import annotations
@@ -13,28 +15,29 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from mase_hw.ir.branches import fork
 from mase_hw.ir.component import Component, Pipe
 from mase_hw.ir.plumbing import Plumbing, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
-from mase_hw.lowering.choice import Choice
-from mase_hw.lowering.layers import Chain, Layer
-from mase_hw.lowering.lower import chained
-from mase_hw.lowering.parts import (
-    Options,
-    after,
-    before,
-    does_nothing,
-    may_merge,
-    merges,
-    own_lanes,
-    own_part,
-    wanted_types,
-)
-from mase_hw.lowering.space import FOREVER, Candidate
-from mase_hw.ops import Cast
+from mase_hw.layers import LayerGraph
+from mase_hw.lowering.lower import places
+from mase_hw.lowering.parts import Place, after, before, does_nothing, may_merge, merges, own_part
+from mase_hw.lowering.space import Candidate
+from mase_hw.lowering.types import types_of
+from mase_hw.ops.cast import Cast
+from mase_hw.ops.choice import Choice
+from mase_hw.ops.operator import FOREVER, Options
 
 # LUTs of every use, DSP blocks, block RAMs, latencies added up; what comes first weighs more than all that follows
 Total = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class End:
+    """A result that is still to be read: one of its streams, and the component that makes it."""
+
+    x: Stream
+    last: Component | None  # None: an input of the model
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class Label:
     """A design of the first layers: what it costs, how it ends, and the choices that led there."""
 
     total: Total
-    x: Stream
-    last: Component | None
+    ends: dict[str, End] = field(default_factory=dict)
+    forks: tuple[tuple[str, bool], ...] = ()
     choice: Choice | None = None
     earlier: Label | None = None
 
@@ -59,9 +62,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Plan:
-    """A choice for every layer, and what they come to, predicted."""
+    """A choice for every layer and every fork, and what they come to, predicted."""
 
     choices: tuple[Choice, ...]
+    forks: dict[str, bool]
     interval: int
     luts: int
     dsp: int
@@ -70,12 +74,12 @@ class Plan:
 
 @dataclass
 class Planner:
-    """Plans for one chain; `offer` gives the candidates of each layer that reach an interval.
+    """Plans for one graph; `offer` gives the candidates of each layer that reach an interval.
 
     Components are kept from plan to plan.
     """
 
-    chain: Chain
+    graph: LayerGraph
     options: Options
     offer: Callable[[int], Sequence[Sequence[Candidate]]]
     _own: dict[tuple[int, Choice], Component] = field(default_factory=dict)
@@ -83,91 +87,170 @@ class Planner:
     _totals: dict[int, tuple[Component, Total]] = field(default_factory=dict)  # the component stays, and so its id
 
     def __post_init__(self) -> None:
-        self.wanted = wanted_types(self.chain.layers)
+        self.places = [replace(place, options=self.options) for place in places(self.graph)]
+        self.types = types_of(self.graph)
+        readers = self.graph.readers
+        self.reads = {name: len(found) + self.graph.outputs.count(name) for name, found in readers.items()}
+        self.last_read = {name: layer.name for layer in self.graph.layers for name in layer.inputs}
+        self.of_name = {place.layer.name: place for place in self.places}
 
     def best(self, slowest: int = FOREVER, most_dsp: int | None = None) -> Plan | None:
         """The plan with the fewest LUTs among those with an interval of at most `slowest`; None if there is none.
 
         Of equal ones that with fewer DSP blocks, then block RAMs, then the one whose latencies add up to less.
         """
-        labels: list[Label] = []
+        labels = [Label((0, 0, 0, 0))]
         space = self.offer(slowest)
         for k, offered in enumerate(space):
             allowed = [candidate.choice for candidate in offered]
-            reached = self._reached(k, allowed, labels, most_dsp)
-            labels = _best_by_end(reached, lambda label, k=k: self._end(k, label), most_dsp)  # type: ignore[misc]
-        finished = (label if label.last else self._follow(label, [_skid(label.x)]) for label in labels)
-        label = min(finished, key=lambda label: label.total, default=None)
+            labels = _best_by_end(self._reached(k, allowed, labels, most_dsp), self._end, most_dsp)
+        label = min(map(self._finished, labels), key=lambda label: label.total, default=None)
         if label is None:
             return None
         known = [{candidate.choice: candidate.interval for candidate in offered} for offered in space]
         interval = max(intervals[choice] for intervals, choice in zip(known, label.choices, strict=True))
-        return Plan(tuple(label.choices), interval, *label.total[:3])
+        return Plan(tuple(label.choices), dict(label.forks), interval, *label.total[:3])
 
     def _reached(
         self, k: int, allowed: Sequence[Choice], labels: Sequence[Label], most_dsp: int | None
     ) -> Iterator[Label]:
         """Every label after layer `k`, those before it given."""
-        layer, wanted = self.chain.layers[k], self.wanted[k + 1]
-        merging = self._merging(k, labels[0]) if labels else False
+        place, name = self.places[k], self.places[k].layer.inputs[0]
+        merging = bool(labels) and self._merging(place, labels[0].ends.get(name))
         if merging:
             for label, choice in product(labels, allowed):
-                if _has_step(label.last) and merges(layer, choice, label.x, wanted):
-                    yield replace(self._merge(label), choice=choice, earlier=label)
+                end = label.ends[name]
+                if _has_finish(end.last) and merges(place, choice, end.x):
+                    yield from self._give(place, choice, self._merge(label, name), label)
             # What does not merge needs no more than one label for each kind of end.
-            labels = _best_by_end(labels, lambda label: (_kind(label), _has_step(label.last)), most_dsp)
-        for alike in _by_front(layer, allowed):
+            labels = _best_by_end(labels, lambda label: (self._end(label, name), _finishes(label, name)), most_dsp)
+        for alike in _by_front(place, allowed):
             first = alike[0]
             fronts = (
-                self._follow(label, before(layer, first, label.x))
-                for label in ([self._start(first)] if k == 0 else labels)
-                if not (merging and _has_step(label.last) and merges(layer, first, label.x, wanted))
+                front
+                for label in labels
+                if not (merging and _has_finish(label.ends[name].last) and merges(place, first, label.ends[name].x))
+                for front in self._fronts(place, first, label)
             )
-            for label, choice in product(_best_by_end(fronts, _kind, most_dsp), alike):
-                own = [] if does_nothing(layer, label.x, wanted) else [self._component(k, choice, label.x)]
-                more = after(layer, choice, own[0].output if own else label.x)
-                yield replace(self._follow(label, [*own, *more]), choice=choice, earlier=label)
+            kept = _best_by_end(fronts, self._end, most_dsp)
+            for label, choice in product(kept, alike):
+                reach = [label.ends[_port(place, port)] for port in range(len(place.layer.inputs))]
+                streams = [end.x for end in reach]
+                total, end = label.total, reach[0]
+                if not does_nothing(place, streams):
+                    total, end = self._own_behind(total, reach, self._component(k, choice, streams))
+                total, end = self._follow(total, end, after(place, choice, end.x))
+                ends = {each: one for each, one in label.ends.items() if "\0" not in each}
+                yield from self._give(place, choice, replace(label, total=total, ends=ends), label.earlier, end)
 
-    def _start(self, choice: Choice) -> Label:
-        assert self.wanted[0] is not None, "the input has no type"
-        lanes, fixed = choice.data_in_parallelism, self.wanted[0].fixed
-        return Label((0, 0, 0, 0), full_range("data_in_0", self.chain.features, lanes, fixed), None)
+    def _fronts(self, place: Place, choice: Choice, label: Label) -> Iterator[Label]:
+        """The label with what stands before each input of the layer's own component."""
+        started = [label]
+        lanes = place.operator.lanes(place.site, choice)[0]
+        several = len(place.layer.inputs) > 1
+        for port, name in enumerate(place.layer.inputs):
+            wide = lanes[port] if several else choice.data_in_parallelism
+            started = [each for one in started for each in self._started(one, name, wide)]
+        for one in started:
+            total, ends = one.total, dict(one.ends)
+            for port, name in enumerate(place.layer.inputs):
+                end = ends[name]
+                total, reached = self._follow(total, end, before(place, choice, end.x, port))
+                ends[_port(place, port)] = reached
+            for name in place.layer.inputs:
+                if self.last_read[name] == place.layer.name and name not in self.graph.outputs:
+                    ends.pop(name, None)
+            yield replace(one, total=total, ends=ends, earlier=label)
 
-    def _end(self, k: int, label: Label) -> Hashable:
-        """What the layers after `k` see of a design."""
-        if k + 1 < len(self.chain.layers) and self._merging(k + 1, label) and _has_step(label.last):
-            return (label.x.lanes, id(label.last))
-        return _kind(label)
+    def _started(self, label: Label, name: str, lanes: int) -> Iterator[Label]:
+        """The label with an input of the model that is read for the first time."""
+        if name in label.ends:
+            yield label
+            return
+        x = next(x for x in self.graph.inputs if x.name == name)
+        end = End(full_range("x", x.features, lanes, self.types.inputs[name].fixed), None)
+        yield from self._forked(label, name, end)
 
-    def _merging(self, k: int, label: Label) -> bool:
-        return k > 0 and may_merge(self.chain.layers[k], label.x, self.wanted[k + 1])
+    def _forked(self, label: Label, name: str, end: End) -> Iterator[Label]:
+        """The label with a result that is handed to its readers: where there are several, through a fork."""
+        if self.reads[name] == 1:
+            yield replace(label, ends={**label.ends, name: end})
+            return
+        for buffered in (True, False):
+            total, split = self._follow(label.total, end, [fork("fork", end.x, self.reads[name], buffered=buffered)])
+            yield replace(label, total=total, ends={**label.ends, name: split}, forks=(*label.forks, (name, buffered)))
 
-    def _merge(self, label: Label) -> Label:
-        """The label with a ReLU merged into its last component."""
-        assert label.last is not None
-        if id(label.last) not in self._rectified:
-            merged = label.last.rectified()
+    def _give(
+        self, place: Place, choice: Choice, label: Label, earlier: Label | None, end: End | None = None
+    ) -> Iterator[Label]:
+        name = place.layer.name
+        end = end or label.ends[name]
+        ends = {each: one for each, one in label.ends.items() if each != name}
+        yield from self._forked(replace(label, ends=ends, choice=choice, earlier=earlier), name, end)
+
+    def _end(self, label: Label, unmerged: str = "") -> Hashable:
+        """What the layers that follow see of a design. Into result `unmerged` nothing merges."""
+        ends = label.ends.items()
+        return tuple(sorted((name, _kind(end) if name == unmerged else self._end_of(name, end)) for name, end in ends))
+
+    def _end_of(self, name: str, end: End) -> tuple[int, str, int]:
+        readers = self.graph.readers.get(name, ())
+        if name not in self.reads:  # it has reached the layer's own component
+            return _kind(end)
+        if self.reads[name] == 1 and readers and self._merging(self.of_name[readers[0][0].name], end):
+            return (end.x.lanes, "merges", id(end.last)) if _has_finish(end.last) else _kind(end)
+        return _kind(end)
+
+    def _merging(self, place: Place, end: End | None) -> bool:
+        """Whether the layer may merge into what makes its input; an input of the model has no such component."""
+        if end is None or len(place.layer.inputs) > 1 or self.reads[place.layer.inputs[0]] > 1:
+            return False
+        return end.last is not None and may_merge(place, end.x)
+
+    def _merge(self, label: Label, name: str) -> Label:
+        """The label with a layer merged into the component that makes result `name`."""
+        last = label.ends[name].last
+        assert last is not None
+        if id(last) not in self._rectified:
+            merged = last.rectified()
             assert merged is not None
-            self._rectified[id(label.last)] = merged
-        merged = self._rectified[id(label.last)]
-        terms = zip(label.total, self._total(merged), self._total(label.last), strict=True)
-        total = tuple(whole + new - old for whole, new, old in terms)
-        return Label(total, merged.output, merged)  # type: ignore[arg-type]
+            self._rectified[id(last)] = merged
+        merged = self._rectified[id(last)]
+        less = self._total(last)
+        total = _plus(_plus(label.total, self._total(merged)), (-less[0], -less[1], -less[2], -less[3]))
+        ends = {each: end for each, end in label.ends.items() if each != name}
+        reader = self.graph.readers[name][0][0].name
+        return replace(label, total=total, ends={**ends, reader: End(merged.output, merged)})
 
-    def _follow(self, label: Label, components: Sequence[Component]) -> Label:
-        """The label with components behind it, and skid buffers where they need them."""
-        total, last = label.total, label.last
+    def _own_behind(self, total: Total, reach: Sequence[End], own: Component) -> tuple[Total, End]:
+        """The layer's own component behind its inputs, and skid buffers where they need them."""
+        total = _plus(total, self._total(own))
+        for port, end in enumerate(reach):
+            if end.last is not None and _needs_skid(end.last, own, port):
+                total = _plus(total, _price(_skid(end.x)))
+        return total, End(own.output, own)
+
+    def _follow(self, total: Total, end: End, components: Sequence[Component]) -> tuple[Total, End]:
+        """Components with one input behind an end, and skid buffers where they need them."""
+        last, x = end.last, end.x
         for component in components:
-            if last is not None and chained(last, component):
+            if last is not None and _needs_skid(last, component, 0):
                 total = _plus(total, _price(_skid(component.input)))
             total = _plus(total, self._total(component))
-            last = component
-        x = components[-1].output if components else label.x
-        return Label(total, x, last, label.choice, label.earlier)
+            last, x = component, component.output
+        return total, End(x, last)
 
-    def _component(self, k: int, choice: Choice, x: Stream) -> Component:
+    def _finished(self, label: Label) -> Label:
+        """An input of the model that is returned as it is still passes through a component."""
+        total = label.total
+        for name in self.graph.outputs:
+            if label.ends[name].last is None:
+                total = _plus(total, _price(_skid(label.ends[name].x)))
+        return replace(label, total=total)
+
+    def _component(self, k: int, choice: Choice, inputs: Sequence[Stream]) -> Component:
         if (k, choice) not in self._own:
-            self._own[k, choice] = own_part(self.chain.layers[k], choice, x, self.wanted[k + 1], self.options)
+            self._own[k, choice] = own_part(self.places[k], choice, inputs)
         return self._own[k, choice]
 
     def _total(self, component: Component) -> Total:
@@ -178,13 +261,17 @@ class Planner:
         return self._totals[id(component)][1]
 
 
-def _by_front(layer: Layer, allowed: Iterable[Choice]) -> Iterable[list[Choice]]:
-    """Choices with the same adapters before their own component."""
+def _port(place: Place, port: int) -> str:
+    """The key of a stream that has reached the layer's own component; no result is called so."""
+    return f"{place.layer.name}\0{port}"
+
+
+def _by_front(place: Place, allowed: Iterable[Choice]) -> Iterable[list[Choice]]:
+    """Choices with the same components before their own."""
     groups: dict[Hashable, list[Choice]] = {}
     for choice in allowed:
-        own = own_lanes(layer, choice)[0]
-        key = choice if choice.implementation == "stream" else (choice.data_in_parallelism, own)
-        groups.setdefault(key, []).append(choice)
+        lanes = place.operator.lanes(place.site, choice)[0]
+        groups.setdefault((choice.data_in_parallelism, choice.data_in_fifo_depth, lanes), []).append(choice)
     return groups.values()
 
 
@@ -206,14 +293,24 @@ def _beats(one: Total, other: Total, most_dsp: int | None) -> bool:
     return one <= other and (most_dsp is None or one[1] <= other[1])
 
 
-def _kind(label: Label) -> Hashable:
+def _finishes(label: Label, name: str) -> bool:
+    return _has_finish(label.ends[name].last)
+
+
+def _kind(end: End) -> tuple[int, str, int]:
     """Lanes, and the handshake of the last component."""
-    last = label.last
-    handshake = None if last is None else "pipe" if isinstance(last, Pipe) else str(not last.ready_paths)
-    return (label.x.lanes, handshake)
+    last = end.last
+    handshake = "none" if last is None else "pipe" if isinstance(last, Pipe) else str(not last.ready_paths)
+    return (end.x.lanes, handshake, 0)
 
 
-def _has_step(component: Component | None) -> bool:
+def _needs_skid(writer: Component, reader: Component, port: int) -> bool:
+    """Whether a ready would run through both; all outputs of a component have the same kind of ready."""
+    together = isinstance(writer, Pipe) and isinstance(reader, Pipe) and len(reader.inputs) == 1
+    return not together and bool(writer.ready_paths) and any(path[1] == port for path in reader.ready_paths)
+
+
+def _has_finish(component: Component | None) -> bool:
     """Whether a ReLU can be merged into it."""
     return component is not None and component.finish is not None
 

@@ -2,7 +2,7 @@
 
 from mase_hw.ir.finish import Result
 from mase_hw.ops.batch_norm1d import BatchNorm1d, batch_norm1d
-from mase_hw.ops.elementwise import Cast, cast
+from mase_hw.ops.cast import Cast, cast
 from mase_hw.ops.linear.folded import LinearFolded
 from mase_hw.ops.linear.make import Linear
 from mase_hw.ops.linear.serial import LinearSerial, serial

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mase_hw.ir.component import Instance, Pipe
+from mase_hw.adders import ADDERS_PER_STAGE
+from mase_hw.ir.component import Component, Instance, Pipe
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Long, Result, result_stream
 from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.ir.plumbing import counter_carries, wraps
 from mase_hw.ir.stream import Stream
+from mase_hw.layers import Layer
 from mase_hw.numerics import Fixed
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
+from mase_hw.ops.choice import Choice
+from mase_hw.ops.examples import BEATS, READER, RESULT, WEIGHT, example_stream
 from mase_hw.ops.linear.fold import Fold
 from mase_hw.ops.linear.folded_array import FoldedArray
 from mase_hw.ops.linear.folded_cost import row_luts, starts_cost, weights_cost
 from mase_hw.ops.linear.folded_text import word, words
-from mase_hw.ops.linear.matrix import ADDERS_PER_STAGE
 from mase_hw.ops.linear.unrolled import LinearUnrolled, unrolled
+from mase_hw.ops.operator import Operator, Options, Site
+from mase_hw.ops.pages import Built, Page
 from mase_hw.ops.requantize_cost import requantize_cost
 
 
@@ -118,3 +124,61 @@ def batch_norm1d(
         f"{name}_out", x.lanes, (corners.min(0), corners.max(0)), alignment.frac, result, frame=x.frame
     )
     return BatchNorm1d(name, (x,), (out,), scale, shift, alignment.product_shift, adders_per_stage, finish=step)
+
+
+class BatchNormOperator(Operator):
+    """`x * scale + shift` for each feature, with the statistics of evaluation."""
+
+    name = "batch_norm1d"
+    mase_type = "module"
+    modules = ("torch.nn.BatchNorm1d",)
+    signature = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+    quantized = "mase_hw.modules.batch_norm1d:BatchNorm1dInteger"
+    onnx = ("BatchNormalization",)
+    arguments = ("data_in", "weight", "bias")
+
+    def solves(self, site: Site, choice: Choice) -> bool:
+        return True
+
+    def build(
+        self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
+    ) -> Component:
+        spec, scale, shift = layer.spec, layer.integers["scale"], layer.integers["shift"]
+        assert spec.weight is not None
+        assert spec.bias is not None
+        return batch_norm1d(
+            layer.name, inputs[0], scale, shift, spec.weight, spec.bias, result, options.adders_per_stage
+        )
+
+    def page(self) -> Page:
+        return Page(
+            "batch_norm1d",
+            "nn.BatchNorm1d in eval mode",
+            (
+                "y = requantize(x * scale + shift), for each feature",
+                "scale = weight / sqrt(var + eps), shift = bias - mean * scale, both quantized",
+                "exact until the one requantize; fuse_batch_norm folds it into the linear layer before it instead",
+            ),
+            ("data_in; weight, the type of scale; bias, the type of shift", READER),
+            (
+                Built(
+                    "stream",
+                    "one multiplier a lane, the constants of each beat in tables",
+                    BEATS,
+                    "2 + stages of additions",
+                    lambda: _example(2),
+                ),
+                Built(
+                    "stream_one_beat",
+                    "where all features come in one beat: the constants are wires",
+                    "1",
+                    "stages, as of an unrolled linear",
+                    lambda: _example(4),
+                ),
+            ),
+        )
+
+
+def _example(lanes: int) -> Component:
+    scale, shift = np.array([3, -2, 5, 1]), np.array([1, 0, -2, 3])
+    return batch_norm1d("batch_norm1d", example_stream(lanes), scale, shift, WEIGHT, WEIGHT, RESULT)

@@ -10,16 +10,19 @@ from torch import fx
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec
 from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_actual_target, get_node_module, get_node_place
-from mase_hw.lowering.layers import ELEMENTWISE_OPS, MATRIX_OPS, TYPELESS_OPS, Chain, Layer
+from mase_hw.layers import Layer, LayerGraph, chain
 from mase_hw.modules import QuantizedMixin
 from mase_hw.numerics.rounding import Integers
 
+MATRIX_OPS = ("linear",)
+ELEMENTWISE_OPS = ("relu", "batch_norm1d")
+TYPELESS_OPS = ("relu",)
 SHAPE_OPS = ("flatten", "view", "reshape")  # no hardware: a stream has no shape
 SUPPORTED = (*MATRIX_OPS, *ELEMENTWISE_OPS, "flatten", "identity", "dropout")
 _ARGUMENTS = {"linear": ("data_in", "weight", "bias"), "batch_norm1d": ("data_in", "weight", "bias")}
 
 
-def chain_of(graph: MaseGraph, problems: Collector, quantize: QuantizeConfig | None = None) -> Chain:
+def layer_graph_of(graph: MaseGraph, problems: Collector, quantize: QuantizeConfig | None = None) -> LayerGraph:
     """The graph's layers in order. Needs the common metadata; every node must be supported, quantized, read once."""
     inputs = [node for node in graph.fx_graph.nodes if node.op == "placeholder"]
     if len(inputs) != 1:
@@ -57,7 +60,10 @@ def chain_of(graph: MaseGraph, problems: Collector, quantize: QuantizeConfig | N
             _lines_to_add(layers[0].op, layers[0].name, quantize),
         )
     problems.raise_if_any()
-    return Chain(tuple(layers), shape, None if order is None else tuple(order.tolist()))
+    kept = None if order is None else tuple(order.tolist())
+    made = chain(layers, shape, kept)
+    mixed = any(layer.op in MATRIX_OPS for layer in layers)
+    return LayerGraph(made.inputs, made.layers, made.outputs, (None if mixed else kept,))
 
 
 def _layer(node: fx.Node, order: Integers | None, problems: Collector) -> Layer | None:

@@ -19,7 +19,6 @@ from torch import fx, nn
 from mase_hw.config import Config, TrainingConfig
 from mase_hw.config.search import SearchConfig, ShortTraining
 from mase_hw.datasets import Dataset
-from mase_hw.flow import with_metadata
 from mase_hw.graph import MaseGraph, MaseMetadata, get_mase_op
 from mase_hw.passes import (
     fuse_batch_norm_transform_pass,
@@ -28,6 +27,7 @@ from mase_hw.passes import (
     redefine_vgg_transform_pass,
     remove_identity_transform_pass,
 )
+from mase_hw.pipeline.graphs import with_metadata
 from mase_hw.search.space import Sample, quantize_args, quantizes, redefine_args
 from mase_hw.training.quantized import quantized_network
 from mase_hw.training.train import train

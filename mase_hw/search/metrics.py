@@ -18,9 +18,8 @@ from mase_hw.config import Config
 from mase_hw.config.search import Direction, Metric, SearchConfig
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module
 from mase_hw.ir import Design
-from mase_hw.lowering.lower import lower
 from mase_hw.modules import QuantizedMixin
-from mase_hw.passes import add_hardware_metadata_analysis_pass
+from mase_hw.pipeline.hardware import hardware_of
 
 FLOAT_BITS = 32
 WEIGHTED_OPS = ("linear", "conv1d", "conv2d", "batch_norm1d", "batch_norm2d")
@@ -105,9 +104,7 @@ def average_bitwidth(graph: MaseGraph) -> Fraction:
 
 def design_of(graph: MaseGraph, config: Config) -> Design:
     """The hardware that `emit` would build; what stands in its way is a Problem."""
-    arguments = {"config": config.hardware, "target": config.target}
-    graph, info = add_hardware_metadata_analysis_pass(graph, arguments)
-    return lower(config.target.top, info["chain"], info["choices"], config.target)
+    return hardware_of(graph, config.hardware, config.target).design
 
 
 def hardware_metrics(graph: MaseGraph, config: Config, search: SearchConfig) -> dict[str, Number]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.models.modes import device_of, evaluating
 
 
 @dataclass(frozen=True)
@@ -60,22 +59,3 @@ def check_logits(logits: Tensor, labels: Tensor) -> Tensor:
         text = f"the model gives {logits.shape[1]} classes, and the data has the label {largest}"
         raise ProblemsError(Problem(text, hint="labels count from 0; choose a model with as many outputs as classes"))
     return logits
-
-
-def device_of(model: nn.Module) -> torch.device:
-    """Where the model's first parameter or buffer lies."""
-    for tensor in (*model.parameters(), *model.buffers()):
-        return tensor.device
-    return torch.device("cpu")
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Eval mode within the block; afterwards every module has its own mode back, mixed ones too."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training

@@ -9,10 +9,10 @@ from torch import Tensor, fx, nn
 from torch.func import functional_call
 
 from mase_hw.config import Config
-from mase_hw.flow import with_metadata
 from mase_hw.graph import MaseGraph, get_mase_op
 from mase_hw.passes import fuse_batch_norm_transform_pass, quantize_transform_pass
 from mase_hw.passes.transform.fuse_batch_norm import folded
+from mase_hw.pipeline.graphs import with_metadata
 
 
 def quantizes(config: Config) -> bool:

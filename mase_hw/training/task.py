@@ -13,8 +13,8 @@ from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector
 from mase_hw.loading import load_data, load_weights
 from mase_hw.models import input_shape, load_model
+from mase_hw.models.fit import check_fit
 from mase_hw.training.checkpoint import read_statistics
-from mase_hw.training.fit import check_fit
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from torch import nn
 
 from mase_hw.config import TrainingConfig
 from mase_hw.datasets import Dataset
+from mase_hw.models.fit import check_fit, check_training_data
 from mase_hw.passes.transform.pruned import keep_zeros
 from mase_hw.training.checkpoint import load_progress
 from mase_hw.training.device import choose_device
 from mase_hw.training.display import Display, Logs
 from mase_hw.training.evaluate import evaluate
-from mase_hw.training.fit import check_fit, check_training_data
 from mase_hw.training.loop import Loop
 from mase_hw.training.randomness import reproducible
 from mase_hw.training.result import TrainingInterruptedError, TrainResult

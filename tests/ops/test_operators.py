@@ -28,8 +28,8 @@ from support import (
 from torch import nn
 
 from mase_hw.flow import Compiled, compile_model
-from mase_hw.lowering.parts import divisors
 from mase_hw.numerics import Fixed, Rounding
+from mase_hw.ops.operator import divisors
 
 F8 = Fixed(8, 4)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mase_hw.adders import ADDERS_PER_STAGE
 from mase_hw.ir.component import REGISTERED, Instance
 from mase_hw.ir.control import Control
 from mase_hw.ir.cost import Cost
@@ -22,7 +23,7 @@ from mase_hw.ops.linear.folded_array import Bits, FoldedArray
 from mase_hw.ops.linear.folded_control import FoldedControl
 from mase_hw.ops.linear.folded_cost import folded_cost
 from mase_hw.ops.linear.folded_text import word, words
-from mase_hw.ops.linear.matrix import ADDERS_PER_STAGE, Matrix
+from mase_hw.ops.linear.matrix import Matrix
 
 
 @dataclass(frozen=True, eq=False)

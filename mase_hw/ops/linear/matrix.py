@@ -12,8 +12,6 @@ from mase_hw.numerics.product import product
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import matrix_bounds, matrix_extremes
 
-ADDERS_PER_STAGE = 4  # additions between two registers, unless the user says otherwise
-
 
 @dataclass(frozen=True, eq=False)
 class Matrix(Component):

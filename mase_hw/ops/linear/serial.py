@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from mase_hw.adders import SOLVER_SECONDS, AdderGraph, solve
+from mase_hw.adders import ADDERS_PER_STAGE, SOLVER_SECONDS, AdderGraph, solve
 from mase_hw.adders.tables import group_bits
 from mase_hw.ir.component import REGISTERED, THROUGH, Instance, ReadyPaths
 from mase_hw.ir.control import Control
@@ -18,7 +18,7 @@ from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.linear.adder_text import unused_bits
-from mase_hw.ops.linear.matrix import ADDERS_PER_STAGE, Matrix
+from mase_hw.ops.linear.matrix import Matrix
 from mase_hw.ops.linear.serial_control import SerialControl
 from mase_hw.ops.linear.serial_end import End, grouped_end, single_end
 from mase_hw.ops.linear.serial_plan import (

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mase_hw.adders import SOLVER_SECONDS, AdderGraph, Pipeline, encode, pipeline, solve
+from mase_hw.adders import ADDERS_PER_STAGE, SOLVER_SECONDS, AdderGraph, Pipeline, encode, pipeline, solve
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Result, result_stream
@@ -16,7 +16,7 @@ from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.linear.adder_text import inputs_text, stages_text, unused_bits
-from mase_hw.ops.linear.matrix import ADDERS_PER_STAGE, Matrix
+from mase_hw.ops.linear.matrix import Matrix
 from mase_hw.ops.requantize_cost import requantize_cost
 
 

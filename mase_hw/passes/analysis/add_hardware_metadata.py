@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget, parse_hardware
 from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph
+from mase_hw.layers import LayerGraph
 from mase_hw.lowering.choose import choose
-from mase_hw.passes.layers import SUPPORTED, chain_of
+from mase_hw.lowering.optimize import Plan
+from mase_hw.passes.layers import SUPPORTED, layer_graph_of
 
 
 def add_hardware_metadata_analysis_pass(
@@ -19,8 +20,8 @@ def add_hardware_metadata_analysis_pass(
 
     `pass_args` has the shape of [passes.hardware]; beside it may stand `target` (the parsed [hardware], what is asked
     of the whole design) or just `target_interval` (cycles per inference to reach), `places`, `config` (already parsed)
-    and `quantize` (the parsed [passes.quantize], for better messages). `info` holds the `chain` of layers and the
-    `choices` made for them, which is what lowering takes.
+    and `quantize` (the parsed [passes.quantize], for better messages). `info` holds the `layers` and the `plan` made
+    for them, which is what lowering takes.
     """
     args = dict(pass_args or {})
     target_interval, target = args.pop("target_interval", None), args.pop("target", None)
@@ -32,13 +33,18 @@ def add_hardware_metadata_analysis_pass(
         if not isinstance(config, HardwareConfig):
             config = parse_hardware(args, problems, places) if args else HardwareConfig("type", HardwareSpec())
         problems.raise_if_any()
-        chain = chain_of(graph, problems, quantize)
-        config.check_keys([layer.name for layer in chain.layers], SUPPORTED, problems)
-        choices = choose(chain, config, target, problems)
-    by_name = {layer.name: choice for layer, choice in zip(chain.layers, choices, strict=True)}
+        layers = layer_graph_of(graph, problems, quantize)
+        config.check_keys([layer.name for layer in layers.layers], SUPPORTED, problems)
+        plan = choose(layers, config, target, problems)
+    note_choices(graph, layers, plan)
+    return graph, {"layers": layers, "plan": plan}
+
+
+def note_choices(graph: MaseGraph, layers: LayerGraph, plan: Plan) -> None:
+    """Writes a plan into the metadata of the graph's nodes."""
+    by_name = {layer.name: choice for layer, choice in zip(layers.layers, plan.choices, strict=True)}
     for node in graph.fx_graph.nodes:
         choice = by_name.get(node.name)
         hardware = node.meta["mase"].parameters["hardware"]
         hardware.clear()
-        hardware.update({"is_implicit": True} if choice is None else {"is_implicit": False, **asdict(choice)})
-    return graph, {"chain": chain, "choices": choices}
+        hardware.update({"is_implicit": True} if choice is None else {"is_implicit": False, **choice.metadata()})

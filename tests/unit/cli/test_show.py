@@ -13,11 +13,15 @@ from pyslang.syntax import SyntaxTree
 from support import assert_pyslang_elaborates, write_rtl
 
 from mase_hw.cli import main
-from mase_hw.cli.op_pages import PAGES, Built, Page, design_of, ports
-from mase_hw.cli.show import NAMES
+from mase_hw.cli.op_pages import design_of, pages, ports
 from mase_hw.ops import LinearFolded, LinearSerial
+from mase_hw.ops.pages import Built, Page
 
-CASES = [(page, way) for page in PAGES.values() for way in page.built]
+NAMES = [
+    *("linear", "relu", "batch_norm1d", "add", "sub", "mul", "cat"),
+    *("cast", "requantize", "fifo", "gather", "scatter", "skid_buffer", "fork"),
+]
+CASES = [(page, way) for page in pages().values() for way in page.built]
 IDS = [f"{page.name}-{way.name}" for page, way in CASES]
 
 
@@ -27,7 +31,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_names() -> None:
-    assert tuple(PAGES) == NAMES
+    assert sorted(pages()) == sorted(NAMES)
 
 
 @pytest.mark.parametrize(("page", "way"), CASES, ids=IDS)
@@ -71,12 +75,18 @@ def test_formulas() -> None:
     check("gather-stream", 2, 2)
     check("scatter-stream", 4, 1)
     check("skid_buffer-stream", 2, 1)
+    check("fork-stream", 2, 1)
+    check("fork-buffered", 2, 1)
+    check("add-stream", 2, 1)
+    check("sub-stream", 2, 1)
+    check("cat-stream", 4, 1)
+    check("cat-wide", 1, 1)
 
 
 def test_list_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in shown(capsys) for name in NAMES)
     listed: list[Any] = json.loads(shown(capsys, "--json"))
-    assert [entry["name"] for entry in listed] == list(NAMES)
+    assert [entry["name"] for entry in listed] == list(pages())
     page = json.loads(shown(capsys, "linear", "--built", "folded", "--json"))
     assert page["example"]["interval"] == 4
     assert [way["name"] for way in page["built"]] == ["unrolled", "serial", "folded"]

@@ -11,17 +11,18 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from support import by_type, named, randomized, real_inputs, spec
+from support import by_type, named, quantize_input, randomized, real_inputs, run_quantized, spec
 from torch import nn
 
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
 from mase_hw.export import ExportRequest, export
 from mase_hw.export.host import steps
-from mase_hw.flow import Compiled, compile_model, quantize_input, reals, run_quantized
+from mase_hw.flow import Compiled, compile_model
 from mase_hw.ir.component import Component
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
+from mase_hw.samples import reals
 from mase_hw.simulate import find
 from mase_hw.simulate.stimulus import stimulus
 from sim.axis_bytes import from_bytes, scribbled, to_bytes
@@ -95,8 +96,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
     found = []
     for compiled in designs:
         design = compiled.design
-        build = write_build(folder / design.name, design, {}, None, reals=reals(compiled))
-        samples = real_inputs(design.input.fixed, compiled.chain.input_shape, 60)
+        build = write_build(folder / design.name, design, {}, None, reals=reals(compiled.layers))
+        samples = real_inputs(design.input.fixed, compiled.layers.input.shape, 60)
         found.append(Made(compiled, build, stimulus(design, 80, 1).x, samples))
     return found
 
@@ -133,7 +134,7 @@ def test_python_gives_the_same_integers(made: list[Made]) -> None:
         assert np.array_equal(module.run(one.x.astype(np.int32)), y), design.name
         assert np.array_equal(module.quantize(one.samples), quantize_input(one.compiled, one.samples)), design.name
         # As the model sees it: real numbers in, real numbers out.
-        order = one.compiled.chain.output_order
+        order = one.compiled.layers.output_orders[0]
         wanted = run_quantized(one.compiled, one.samples)
         back = np.empty_like(wanted)
         back[:, list(order) if order else slice(None)] = wanted

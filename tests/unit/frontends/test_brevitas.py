@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support import quantize_input, run_quantized
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mase_hw.config import load_config
-from mase_hw.flow import compile_model, quantize_input, run_quantized
+from mase_hw.flow import compile_model
 from mase_hw.models import load_model
 from mase_hw.numerics import Fixed
 

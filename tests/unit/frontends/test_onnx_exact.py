@@ -9,14 +9,16 @@ import pytest
 import torch
 from click.testing import CliRunner
 from qonnx_nets import Net, execute, random_net, samples
+from support import quantize_input, run_quantized
 
 from mase_hw.cli import cli
 from mase_hw.config import load_config
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Samples, write_build
-from mase_hw.flow import Compiled, compile_model, quantize_input, quantized_graph, run_quantized
+from mase_hw.flow import Compiled, compile_model
 from mase_hw.models import input_shape, load_model
 from mase_hw.numerics import Fixed, Rounding, to_integers, to_narrow_integers
+from mase_hw.pipeline.graphs import quantized_graph
 
 BATCH = 48
 
@@ -50,7 +52,7 @@ def test_random_networks_as_hardware_equal_qonnx(seed: int, tmp_path: Path) -> N
     path = net.save(tmp_path / "net.onnx")
     compiled = hardware(path)
     out, expected = compiled.design.output, execute(path, x)
-    order = compiled.chain.output_order
+    order = compiled.layers.output_orders[0]
     expected = expected if order is None else expected[:, list(order)]
     assert np.array_equal(compiled.design.run(quantize_input(compiled, x))[out.name], expected * 2.0**out.fixed.frac)
 
@@ -144,7 +146,7 @@ def test_rtl_equals_qonnx(seed: int | None, tmp_path: Path) -> None:
     out = compiled.design.output
     y = run_quantized(compiled, x)
     assert np.array_equal(y, expected * 2.0**out.fixed.frac)
-    stored = Samples(quantize_input(compiled, x), y, np.zeros(BATCH, np.int64), np.zeros(BATCH, np.int64))
+    stored = Samples((quantize_input(compiled, x),), (y,), np.zeros(BATCH, np.int64), np.zeros(BATCH, np.int64))
     build = write_build(tmp_path / "build", compiled.design, dict(load_config(path).raw), stored, {})
     result = CliRunner().invoke(cli, ["sim", str(build.path), "--only", "design"])
     assert result.exit_code == 0, result.output

@@ -10,15 +10,17 @@ import pytest
 import torch
 from click.testing import CliRunner
 from qonnx_nets import Net, execute, samples
+from support import quantize_input
 from torch import fx
 
 from mase_hw.cli import cli
 from mase_hw.config import load_config
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.flow import compile_model, emit, quantize_input, quantized_graph
+from mase_hw.flow import compile_model, emit
 from mase_hw.frontends.onnx_names import Names, identifier, layer_candidates
 from mase_hw.models import input_shape, load_model
 from mase_hw.numerics import Fixed
+from mase_hw.pipeline.graphs import quantized_graph
 
 W = np.arange(12.0).reshape(3, 4) / 8 - 0.5
 LINEAR = """\

@@ -14,8 +14,11 @@ from mase_hw.explore.front import front
 from mase_hw.lowering import parts
 from mase_hw.lowering.choose import choose
 from mase_hw.lowering.lower import lower
-from mase_hw.lowering.space import FOREVER, SOLVED_WEIGHTS, arrays, candidates
+from mase_hw.lowering.space import candidates
 from mase_hw.numerics import Fixed
+from mase_hw.ops.linear import operator as linear
+from mase_hw.ops.linear.space import SOLVED_WEIGHTS, arrays
+from mase_hw.ops.operator import FOREVER, Wish
 
 SMALL = chain_of("batch_norm1d 6", "linear 6 5", "relu 5", "linear 5 3")
 WIDER = chain_of("linear 12 10", "relu 10", "linear 10 6", fixed=Fixed(8, 4))
@@ -130,13 +133,13 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(parts, "_solved", type(parts._solved)())
     names: list[str] = []
     for kind in ("unrolled", "serial"):
-        make = getattr(parts, kind)
+        make = getattr(linear, kind)
 
         def counted(name: str, *arguments: Any, make: Any = make, kind: str = kind, **more: Any) -> Any:
             names.append(f"{kind} {name}")
             return make(name, *arguments, **more)
 
-        monkeypatch.setattr(parts, kind, counted)
+        monkeypatch.setattr(linear, kind, counted)
     return names
 
 
@@ -178,7 +181,7 @@ def test_arrays_are_those_that_no_other_beats(n_in: int, n_out: int) -> None:
 
 def test_an_array_follows_the_parallelism_that_is_asked_for() -> None:
     request = asked(chain_of("linear 8 6"), config_of(linear0=HardwareSpec("folded", data_in_parallelism=4)))
-    offered = candidates(request.sites[0], request.specs[0], False)
+    offered = candidates(request.sites[0], request.specs[0], Wish())
     assert {candidate.choice.array_in for candidate in offered} == {4}
     assert {candidate.choice.data_in_parallelism for candidate in offered} == {4}
     assert len({candidate.choice.array_out for candidate in offered}) > 1

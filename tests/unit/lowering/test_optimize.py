@@ -14,6 +14,8 @@ from mase_hw.ir import Component, Design
 from mase_hw.ir.cost import Cost
 from mase_hw.lowering.lower import lower
 from mase_hw.numerics import Fixed
+from mase_hw.ops.linear.operator import Linear
+from mase_hw.ops.operator import operator_of
 
 Case = tuple[tuple[str, ...], str, int]  # layers, what is fixed, the slowest interval
 
@@ -58,7 +60,7 @@ def drawn_costs(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
 
     def cost(self: Component) -> Cost:
         own = [getattr(self, key, None) for key in ("p_in", "p_out", "use_dsp", "digit_bits", "depth")]
-        step = getattr(self, "step", None)
+        step = self.finish
         lanes = (self.input.lanes, self.output.lanes, self.input.features, self.output.features)
         text = repr((seed, self.kind, lanes, own))
         drawn, more = zlib.crc32(text.encode()), zlib.crc32(f"{text}{step and step.rectify}".encode())
@@ -125,4 +127,6 @@ def test_there_is_no_plan_where_nothing_is_fast_enough() -> None:
 def test_bounds_make_digits_fewer() -> None:
     """Behind a ReLU an input has a bit less, and a serial layer takes a cycle less."""
     first, _, second = asked(chain_of("linear 4 4", "relu 4", "linear 4 2", fixed=Fixed(6, 2))).sites
-    assert (first.bits, second.bits) == (6, 5)
+    operator = operator_of("linear")
+    assert isinstance(operator, Linear)
+    assert (operator.bits(first), operator.bits(second)) == (6, 5)

@@ -13,8 +13,9 @@ from torch.nn import functional as F
 
 from mase_hw.emit import Build, write_build
 from mase_hw.float_layers import float_layers
-from mase_hw.flow import compile_model, float_graph
+from mase_hw.flow import compile_model
 from mase_hw.numerics import Fixed
+from mase_hw.pipeline.graphs import traced
 from mase_hw.report.values import values
 
 
@@ -99,7 +100,7 @@ def test_float_values_stand_in_the_order_of_the_stream() -> None:
     quantize = by_type(linear=spec(data_in=fixed, weight=fixed, bias=fixed), relu=relu)
     compiled = compile_model(model, (3, 2, 2), quantize)
     x = np.random.default_rng(0).normal(size=(5, 3, 2, 2)).astype(np.float32)
-    found = float_layers(float_graph(model, (3, 2, 2)), compiled.chain, x)
+    found = float_layers(traced(model, (3, 2, 2)), compiled.layers, x)
     streamed = x.transpose(0, 2, 3, 1).reshape(5, 12)  # channels fastest
     assert np.array_equal(found["input"], streamed)
     assert np.array_equal(found["node.relu"], np.maximum(streamed, 0))
@@ -113,7 +114,7 @@ def test_a_fused_batch_norm_is_compared_with_its_float_sum() -> None:
     model = randomized(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)))
     compiled = compile_model(model, (4,), eight_bit(), fuse_batch_norm=True)
     x = np.random.default_rng(1).normal(size=(6, 4)).astype(np.float32)
-    found = float_layers(float_graph(model, (4,), fuse_batch_norm=True), compiled.chain, x)
+    found = float_layers(traced(model, (4,), fuse_batch_norm=True), compiled.layers, x)
     with torch.inference_mode():
         want = model.double()(torch.from_numpy(x).double()).numpy()
     (name,) = (key for key in found if key != "input")

@@ -9,9 +9,9 @@ import pytest
 from searches import CHANNELS, NORM, WIDTHS, config_of, read, write
 
 from mase_hw.diagnostics import Collector, ProblemsError
-from mase_hw.flow import with_metadata
 from mase_hw.graph import MaseGraph
 from mase_hw.loading import load_weights
+from mase_hw.pipeline.graphs import with_metadata
 from mase_hw.search.space import Space, make_space, quantize_args, redefine_args
 
 

@@ -13,8 +13,8 @@ from torch import nn
 from mase_hw.checkpoints import load_checkpoint
 from mase_hw.config import Config, load_config
 from mase_hw.flow import compile_model
+from mase_hw.models.fit import check_fit
 from mase_hw.training import evaluate, train
-from mase_hw.training.fit import check_fit
 from mase_hw.training.quantized import quantized_network, quantizes, training_notes
 
 DATA = blobs()

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from mase_hw.config import TrainingConfig
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
-from mase_hw.models import input_shape
-from mase_hw.training.evaluate import device_of, evaluating
+from mase_hw.models.load import input_shape
+from mase_hw.models.modes import device_of, evaluating
 
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 _FORWARD_ERRORS = (RuntimeError, ValueError, TypeError, IndexError)  # what torch raises for a shape it cannot take

@@ -1,0 +1,56 @@
+"""From a quantized graph to a design: its layers, the choice of hardware, the components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget
+from mase_hw.config.quantize import QuantizeConfig
+from mase_hw.diagnostics import Collector
+from mase_hw.graph import MaseGraph
+from mase_hw.ir import Design
+from mase_hw.layers import LayerGraph
+from mase_hw.lowering.build import design_of
+from mase_hw.lowering.choose import choose
+from mase_hw.lowering.optimize import Plan
+from mase_hw.passes.analysis.add_hardware_metadata import note_choices
+from mase_hw.passes.layers import SUPPORTED, layer_graph_of
+
+__all__ = ["Hardware", "design_of", "hardware_of", "layers_of", "plan_of"]
+
+ANY_HARDWARE = HardwareConfig("type", HardwareSpec())
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What a quantized graph becomes."""
+
+    layers: LayerGraph
+    plan: Plan
+    design: Design
+
+
+def layers_of(graph: MaseGraph, config: HardwareConfig, quantize: QuantizeConfig | None = None) -> LayerGraph:
+    """The graph's layers with their integers; torch ends here. All that stands in the way is a problem."""
+    with Collector() as problems:
+        layers = layer_graph_of(graph, problems, quantize)
+        config.check_keys([layer.name for layer in layers.layers], SUPPORTED, problems)
+    return layers
+
+
+def plan_of(layers: LayerGraph, config: HardwareConfig, target: HardwareTarget) -> Plan:
+    """The choice for every layer: what the user fixed, and the rest by the optimiser."""
+    with Collector() as problems:
+        return choose(layers, config, target, problems)
+
+
+def hardware_of(
+    graph: MaseGraph, config: HardwareConfig, target: HardwareTarget, quantize: QuantizeConfig | None = None
+) -> Hardware:
+    """All steps; the choice is also written into the graph's metadata."""
+    layers = layers_of(graph, config, quantize)
+    plan = plan_of(layers, config, target)
+    note_choices(graph, layers, plan)
+    with Collector() as problems:
+        design = design_of(layers, plan, target, config, problems)
+    return Hardware(layers, plan, design)
