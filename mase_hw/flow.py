@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from torch import nn
 
 from mase_hw.config import Config
 from mase_hw.config.hardware import HardwareTarget, identifier_from, why_no_identifier
+from mase_hw.config.opened import data_files, opened_files
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
-from mase_hw.emit import Build, Reals, Samples, write_build
+from mase_hw.emit import Build, Reals, Samples, check_place, write_build
 from mase_hw.float_layers import float_layers
 from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design
@@ -57,12 +58,17 @@ class Prepared:
     compiled: Compiled
     dataset: Dataset | None
     notes: tuple[str, ...]
+    files: Mapping[str, Path] = field(default_factory=dict)  # data that were read, beside what the TOML names
 
 
-def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
-    """Everything from the TOML to the build folder `out`, and notes for the user."""
+def emit(config: Config, out: Path, *, replace: bool = False) -> tuple[Build, tuple[str, ...]]:
+    """Everything from the TOML to the build folder `out`, and notes for the user.
+
+    The build of another TOML is left alone, unless `replace` allows to replace it.
+    """
+    check_place(out, None if replace else config.path)  # before the work
     prepared = prepare(config)
-    return write(prepared, out, config.sources), prepared.notes
+    return write(prepared, out, config.sources, replace=replace), prepared.notes
 
 
 def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool = False) -> Prepared:
@@ -71,7 +77,7 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
     `as_it_is`: the module has its weights already.
     """
     assert module is not None or not as_it_is
-    with Collector() as problems:
+    with Collector() as problems, opened_files() as opened:
         loaded: tuple[nn.Module, tuple[str, ...]] | None
         if module is not None and as_it_is:
             loaded = module, config.notes
@@ -88,16 +94,19 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
         target=config.target,
         fuse_batch_norm=config.fuse_batch_norm,
     )
-    return Prepared(config, compiled, dataset, notes)
+    files = data_files(opened, config.base, list(config.sources.values()))
+    return Prepared(config, compiled, dataset, notes, files)
 
 
-def write(prepared: Prepared, out: Path, sources: Mapping[str, Path]) -> Build:
-    """The build folder `out`; `sources` are the files that it was made from."""
+def write(prepared: Prepared, out: Path, sources: Mapping[str, Path], *, replace: bool = False) -> Build:
+    """The build folder `out`; `sources` are the files that it was made from, beside the data that were read."""
     config, compiled, dataset = prepared.config, prepared.compiled, prepared.dataset
     samples = None if dataset is None else run_samples(compiled, dataset)
     interface = config.target.interface
     floats = None if dataset is None else run_floats(prepared, dataset)
-    return write_build(out, compiled.design, dict(config.raw), samples, sources, interface, reals(compiled), floats)
+    files = {**prepared.files, **sources} if sources else {}
+    values, real = dict(config.raw), reals(compiled)
+    return write_build(out, compiled.design, values, samples, files, interface, real, floats, replace=replace)
 
 
 def compile_model(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # loaded when something is printed: --help and completion do 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _KEY = "mase_hw.output"
+_HEADING = "mase_hw.heading"
 _TABLE_WIDTH = 120  # where stdout is no terminal: text in tables is wrapped to it, if it can be
 _WIDE = 100_000  # more than any table
 HINTS = {
@@ -63,6 +64,12 @@ class Output:
         if self.talks:
             self._stdout().print(text, style=style)
 
+    def heading(self, text: str) -> None:
+        """The first line of what goes to stdout. It is printed with the next one: a refusal prints none."""
+        context = click.get_current_context(silent=True)
+        if context is not None and self.talks:
+            context.meta[_HEADING] = text
+
     def notes(self, notes: Iterable[str]) -> None:
         """What the user should know and did not ask for."""
         for note in () if self.quiet else notes:
@@ -100,6 +107,10 @@ class Output:
     def _stdout(self, *, width: int | None = None, wide: bool = True) -> Console:
         from rich.console import Console
 
+        context = click.get_current_context(silent=True)
+        heading = None if context is None else context.meta.pop(_HEADING, None)
+        if heading is not None:
+            self._stdout().print(heading)
         return Console(markup=False, highlight=False, soft_wrap=wide and width is None, width=width)
 
     def _stderr(self, quiet: bool = False) -> Console:

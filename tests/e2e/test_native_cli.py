@@ -73,7 +73,8 @@ def sim(build: Build, *more: object) -> subprocess.CompletedProcess[str]:
 def test_a_sound_build_passes(sound: Build) -> None:
     done = sim(sound, "--vectors", 20_000)
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
+    heading, *lines = done.stdout.splitlines()
+    assert heading == f"{sound.path}: net, made without a TOML"
     found = re.fullmatch(r"design: (\d+) vectors x 4 stall patterns, (\d+) outputs compared, (\d+) equal", lines[0])
     assert found, lines[0]
     assert int(found[2]) == int(found[3]) == int(found[1]) * 4 * 4
@@ -90,7 +91,7 @@ def test_a_sound_build_passes(sound: Build) -> None:
 def test_a_component_alone(sound: Build) -> None:
     done = sim(sound, "--only", "fc1", "--vectors", 1000)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("fc1: ")
+    assert done.stdout.splitlines()[1].startswith("fc1: ")
 
 
 def test_a_wrong_weight_is_caught_and_traced(sound: Build, tmp_path: Path) -> None:
