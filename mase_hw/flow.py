@@ -36,6 +36,7 @@ from mase_hw.passes import (
     quantize_transform_pass,
     remove_identity_transform_pass,
 )
+from mase_hw.passes.saturation import notes_of_saturation, saturated_parameters
 
 _BATCH = 1024
 
@@ -95,7 +96,7 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
         fuse_batch_norm=config.fuse_batch_norm,
     )
     files = data_files(opened, config.base, list(config.sources.values()))
-    return Prepared(config, compiled, dataset, notes, files)
+    return Prepared(config, compiled, dataset, (*notes, *notes_of_saturation(compiled.graph)), files)
 
 
 def write(prepared: Prepared, out: Path, sources: Mapping[str, Path], *, replace: bool = False) -> Build:
@@ -106,7 +107,8 @@ def write(prepared: Prepared, out: Path, sources: Mapping[str, Path], *, replace
     floats = None if dataset is None else run_floats(prepared, dataset)
     files = {**prepared.files, **sources} if sources else {}
     values, real = dict(config.raw), reals(compiled)
-    return write_build(out, compiled.design, values, samples, files, interface, real, floats, replace=replace)
+    clamped = saturated_parameters(compiled.graph)
+    return write_build(out, compiled.design, values, samples, files, interface, real, floats, clamped, replace=replace)
 
 
 def compile_model(

@@ -73,7 +73,8 @@ class Output:
     def notes(self, notes: Iterable[str]) -> None:
         """What the user should know and did not ask for."""
         for note in () if self.quiet else notes:
-            (self._stderr() if self.json else self._stdout()).print(f"note: {note}")
+            text = note if note.startswith("WARNING: ") else f"note: {note}"
+            (self._stderr() if self.json else self._stdout()).print(text)
 
     def final(self, text: str, style: str | None = None) -> None:
         """The last line: what came of it."""

@@ -68,7 +68,7 @@ def cycles(build: Build) -> str:
 
 def document(build: Build, notes: Iterable[str]) -> dict[str, Any]:
     """What was built, for programs: the manifest without what is for mase-hw itself."""
-    kept = ("top", "inputs", "outputs", "axis", "interval", "latency", "cost", "nodes")
+    kept = ("top", "inputs", "outputs", "axis", "interval", "latency", "cost", "saturated", "nodes")
     found = {key: build.manifest[key] for key in kept if key in build.manifest}
     return {"build": str(build.path), **found, "notes": list(notes)}
 

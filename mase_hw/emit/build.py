@@ -28,6 +28,7 @@ from mase_hw.ir import Design, Stream
 from mase_hw.ir.cost import Cost
 from mase_hw.numerics import Rounding
 from mase_hw.numerics.rounding import Integers
+from mase_hw.numerics.saturation import totals
 
 SCHEMA = 1
 
@@ -112,6 +113,7 @@ def write_build(
     interface: Interface = "stream",
     reals: Reals | None = None,
     floats: Mapping[str, np.ndarray] | None = None,
+    saturated: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     replace: bool = False,
 ) -> Build:
@@ -121,6 +123,7 @@ def write_build(
     `sources` are the files that it was made from, by what they are; the manifest holds their names and SHA-256.
     With the interface `axis` the build has one more module, around the design's top. `floats` are the float model's
     values at the input and behind each node for the first samples, in the streams' order; reports compare with them.
+    `saturated` has, by node, the counts of parameters that saturate in their types.
     """
     toml = (sources or {}).get("config")
     check_place(path, None if replace else toml)
@@ -151,7 +154,8 @@ def write_build(
         "interval": _exact(design.schedule.interval),
         "latency": design.schedule.latency,
         "cost": asdict(design.cost()),
-        "nodes": [_node(design, k) for k in range(len(design.nodes))],
+        **({"saturated": totals(saturated)} if saturated else {}),
+        "nodes": [_node(design, k, saturated or {}) for k in range(len(design.nodes))],
         **design_values,
         "config": config,
         "tools": {"mase-hw": __version__, **{name: version(name) for name in ("jinja2", "numpy", "torch")}},
@@ -243,7 +247,7 @@ def _port(stream: Stream) -> dict[str, Any]:
     return {"name": stream.name, **shape, **asdict(stream.fixed)}
 
 
-def _node(design: Design, k: int) -> dict[str, Any]:
+def _node(design: Design, k: int, saturated: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     node = design.nodes[k]
     made = [design.component(name) for name in node.components]
     main = [component for component in made if component.name == node.name]
@@ -252,4 +256,5 @@ def _node(design: Design, k: int) -> dict[str, Any]:
         "interval": max((component.interval for component in made), default=0),
         "latency": main[0].latency if main else 0,
         "cost": asdict(sum((component.cost() for component in made), Cost())),
+        **({"saturated": saturated[node.name]} if node.name in saturated else {}),
     }
