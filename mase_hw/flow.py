@@ -20,7 +20,7 @@ from mase_hw.emit import Build, Reals, Samples, check_place, write_build
 from mase_hw.float_layers import float_layers
 from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design
-from mase_hw.loading import load_data, load_weights
+from mase_hw.loading import check_labels, load_data, load_weights
 from mase_hw.lowering.layers import Chain
 from mase_hw.lowering.lower import lower
 from mase_hw.lowering.parts import wanted_types
@@ -95,6 +95,8 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
         target=config.target,
         fuse_batch_norm=config.fuse_batch_norm,
     )
+    if dataset is not None:
+        check_labels(config, dataset, compiled.design.output.features)
     files = data_files(opened, config.base, list(config.sources.values()))
     return Prepared(config, compiled, dataset, (*notes, *notes_of_saturation(compiled.graph)), files)
 
