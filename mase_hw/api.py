@@ -60,9 +60,13 @@ def compile(model: Model | None = None, config: Settings | None = None) -> Compi
     elif isinstance(model, type):
         module = _made(model)
     prepared = prepare(loaded, module, as_it_is=isinstance(model, nn.Module))
-    files = {} if isinstance(config, Mapping) or config is None else {"config": loaded.path}
-    if loaded.load_name is not None and not isinstance(model, nn.Module):
-        files["checkpoint"] = loaded.load_name
+    files = loaded.sources
+    if isinstance(config, Mapping) or config is None:
+        files.pop("config")
+    if isinstance(model, nn.Module | type):  # the configuration's own model is not used
+        files = {what: file for what, file in files.items() if what in ("config", "checkpoint", "dataset")}
+    if isinstance(model, nn.Module):
+        files.pop("checkpoint", None)
     return CompiledDesign(prepared, files, (*notes, *prepared.notes))
 
 
@@ -129,10 +133,13 @@ class CompiledDesign:
         """LUTs, registers, DSP blocks and block RAMs, predicted."""
         return self.hardware.cost()
 
-    def emit(self, path: str | Path | None = None) -> Build:
-        """Writes the build folder, as `mase-hw emit --out PATH`; without a path to build/<project>."""
+    def emit(self, path: str | Path | None = None, *, replace: bool = False) -> Build:
+        """Writes the build folder, as `mase-hw emit --out PATH`; without a path to build/<project>.
+
+        The build of another TOML is left alone, unless `replace` allows to replace it.
+        """
         folder = Path("build") / self.config.project if path is None else Path(path)
-        self.build = write(self._prepared, folder, self._sources)
+        self.build = write(self._prepared, folder, self._sources, replace=replace)
         return self.build
 
     def run(self, x: npt.ArrayLike, *, integers: bool = False) -> Values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,17 @@ from torch import nn
 
 from mase_hw.config import Config
 from mase_hw.config.hardware import HardwareConfig, HardwareTarget, identifier_from, parse_hardware, why_no_identifier
+from mase_hw.config.opened import data_files, opened_files
 from mase_hw.config.quantize import QuantizeConfig
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
-from mase_hw.emit import Build, write_build
+from mase_hw.emit import Build, check_place, write_build
 from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design
 from mase_hw.layers import LayerGraph
-from mase_hw.loading import load_data, load_weights
+from mase_hw.loading import check_labels, load_data, load_weights
 from mase_hw.models import input_shape
+from mase_hw.passes.saturation import notes_of_saturation, saturated_parameters
 from mase_hw.pipeline.graphs import Shapes, quantized_graph
 from mase_hw.pipeline.hardware import ANY_HARDWARE, hardware_of
 from mase_hw.samples import reals, run_floats, run_samples
@@ -33,6 +35,7 @@ class Loaded:
     dataset: Dataset | None
     notes: tuple[str, ...]
     shapes: Shapes
+    files: Mapping[str, Path]  # data that were read, beside what the TOML names
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,17 @@ class Prepared:
     compiled: Compiled
     dataset: Dataset | None
     notes: tuple[str, ...]
+    files: Mapping[str, Path] = field(default_factory=dict)  # data that were read, beside what the TOML names
 
 
-def emit(config: Config, out: Path) -> tuple[Build, tuple[str, ...]]:
-    """Everything from the TOML to the build folder `out`, and notes for the user."""
+def emit(config: Config, out: Path, *, replace: bool = False) -> tuple[Build, tuple[str, ...]]:
+    """Everything from the TOML to the build folder `out`, and notes for the user.
+
+    The build of another TOML is left alone, unless `replace` allows to replace it.
+    """
+    check_place(out, None if replace else config.path)  # before the work
     prepared = prepare(config)
-    return write(prepared, out, config.sources), prepared.notes
+    return write(prepared, out, config.sources, replace=replace), prepared.notes
 
 
 def load(config: Config, module: nn.Module | None = None, *, as_it_is: bool = False) -> Loaded:
@@ -67,7 +75,7 @@ def load(config: Config, module: nn.Module | None = None, *, as_it_is: bool = Fa
     `as_it_is`: the module has its weights already.
     """
     assert module is not None or not as_it_is
-    with Collector() as problems:
+    with Collector() as problems, opened_files() as opened:
         loaded: tuple[nn.Module, tuple[str, ...]] | None
         if module is not None and as_it_is:
             loaded = module, config.notes
@@ -77,7 +85,8 @@ def load(config: Config, module: nn.Module | None = None, *, as_it_is: bool = Fa
     assert loaded is not None
     model, notes = loaded
     shape = input_shape(model, dataset, config.where("model" if dataset is None else "dataset"))
-    return Loaded(model, dataset, notes, shape)
+    files = data_files(opened, config.base, list(config.sources.values()))
+    return Loaded(model, dataset, notes, shape, files)
 
 
 def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool = False) -> Prepared:
@@ -91,19 +100,24 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
         target=config.target,
         fuse_batch_norm=config.fuse_batch_norm,
     )
-    return Prepared(config, compiled, loaded.dataset, loaded.notes)
+    if loaded.dataset is not None:
+        check_labels(config, loaded.dataset, compiled.design.outputs[0].features)
+    notes = (*loaded.notes, *notes_of_saturation(compiled.graph))
+    return Prepared(config, compiled, loaded.dataset, notes, loaded.files)
 
 
-def write(prepared: Prepared, out: Path, sources: Mapping[str, Path]) -> Build:
-    """The build folder `out`; `sources` are the files that it was made from."""
+def write(prepared: Prepared, out: Path, sources: Mapping[str, Path], *, replace: bool = False) -> Build:
+    """The build folder `out`; `sources` are the files that it was made from, beside the data that were read."""
     config, compiled, dataset = prepared.config, prepared.compiled, prepared.dataset
     samples = floats = None
     if dataset is not None:
         samples = run_samples(compiled.model, compiled.graph, compiled.layers, compiled.design, dataset)
         fuse = config.fuse_batch_norm
         floats = run_floats(compiled.model, compiled.layers, dataset.x_test, fuse_batch_norm=fuse)
-    noted = reals(compiled.layers)
-    return write_build(out, compiled.design, dict(config.raw), samples, sources, config.target.interface, noted, floats)
+    files = {**prepared.files, **sources} if sources else {}
+    values, noted, interface = dict(config.raw), reals(compiled.layers), config.target.interface
+    clamped = saturated_parameters(compiled.graph)
+    return write_build(out, compiled.design, values, samples, files, interface, noted, floats, clamped, replace=replace)
 
 
 def compile_model(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from torch import nn
 
 from mase_hw.checkpoints import load_checkpoint, random_parameters
 from mase_hw.config import Config
 from mase_hw.config.user_code import is_onnx
 from mase_hw.datasets import Dataset, load_dataset
-from mase_hw.diagnostics import ProblemsError
+from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.models import input_shape, load_model
 from mase_hw.models.fit import count_outputs
 
@@ -34,6 +35,21 @@ def load_data(config: Config, model: nn.Module | None) -> Dataset | None:
         return None
     shape, classes = _wants(model)
     return load_dataset(config.dataset, config.base, config.seed, config.where("dataset"), shape=shape, classes=classes)
+
+
+def check_labels(config: Config, dataset: Dataset, outputs: int) -> None:
+    """Each label must have an output of the model; the first of a split that has none is a Problem."""
+    with Collector() as problems:
+        for split in ("train", "val", "test"):
+            labels = getattr(dataset, f"y_{split}")
+            wrong = np.flatnonzero((labels < 0) | (labels >= outputs))
+            if len(wrong):
+                first = int(wrong[0])
+                text = f'dataset = "{config.dataset}": y_{split} has the label {int(labels[first])} in sample {first}, '
+                text += f"and the model has {outputs} outputs"
+                notes = (f"{len(wrong)} of {len(labels)} labels of y_{split} have no output",)
+                hint = f"labels go from 0 to {outputs - 1}: correct the labels, or give the model more outputs"
+                problems.add(text, config.where("dataset"), hint, notes if len(wrong) > 1 else ())
 
 
 def _wants(model: nn.Module | None) -> tuple[tuple[int, ...] | None, int | None]:

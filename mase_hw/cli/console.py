@@ -7,9 +7,10 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -22,12 +23,14 @@ if TYPE_CHECKING:  # loaded when something is printed: --help and completion do 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _KEY = "mase_hw.output"
+_HEADING = "mase_hw.heading"
+_STDOUT = "mase_hw.stdout"
 _TABLE_WIDTH = 120  # where stdout is no terminal: text in tables is wrapped to it, if it can be
 _WIDE = 100_000  # more than any table
 HINTS = {
     "quiet": "Print errors and the last line alone.",
     "verbose": "Print more, to stderr: the tools that are run, with their arguments.",
-    "json": "Print one JSON document to stdout, and nothing else; notes go to stderr.",
+    "json": "Print one JSON document to stdout, and nothing else; notes, and what your code prints, go to stderr.",
 }
 
 
@@ -63,10 +66,17 @@ class Output:
         if self.talks:
             self._stdout().print(text, style=style)
 
+    def heading(self, text: str) -> None:
+        """The first line of what goes to stdout. It is printed with the next one: a refusal prints none."""
+        context = click.get_current_context(silent=True)
+        if context is not None and self.talks:
+            context.meta[_HEADING] = text
+
     def notes(self, notes: Iterable[str]) -> None:
         """What the user should know and did not ask for."""
         for note in () if self.quiet else notes:
-            (self._stderr() if self.json else self._stdout()).print(f"note: {note}")
+            text = note if note.startswith("WARNING: ") else f"note: {note}"
+            (self._stderr() if self.json else self._stdout()).print(text)
 
     def final(self, text: str, style: str | None = None) -> None:
         """The last line: what came of it."""
@@ -76,7 +86,9 @@ class Output:
     def document(self, content: Mapping[str, Any] | list[Any]) -> None:
         """All of it for programs, with --json."""
         if self.json:
-            click.echo(json.dumps(_finite(content), indent=2, allow_nan=False))
+            context = click.get_current_context(silent=True)
+            stream = None if context is None else context.meta.get(_STDOUT)
+            click.echo(json.dumps(_finite(content), indent=2, allow_nan=False), file=stream)
 
     def tables(self) -> Console:
         """stdout for those who print more than lines."""
@@ -100,6 +112,10 @@ class Output:
     def _stdout(self, *, width: int | None = None, wide: bool = True) -> Console:
         from rich.console import Console
 
+        context = click.get_current_context(silent=True)
+        heading = None if context is None else context.meta.pop(_HEADING, None)
+        if heading is not None:
+            self._stdout().print(heading)
         return Console(markup=False, highlight=False, soft_wrap=wide and width is None, width=width)
 
     def _stderr(self, quiet: bool = False) -> Console:
@@ -153,6 +169,28 @@ def _set(context: click.Context, parameter: click.Parameter, value: bool) -> Non
         raise click.UsageError("--quiet and --verbose contradict each other", context)
     if parameter.name == "verbose":
         _log_to_stderr(context)
+    if parameter.name == "json" and _STDOUT not in context.meta:
+        context.meta[_STDOUT] = context.with_resource(_kept_stdout())
+
+
+@contextmanager
+def _kept_stdout() -> Iterator[TextIO]:
+    """stdout for the document alone. What a user's code prints, its C code and its processes too, goes to stderr."""
+    stdout = sys.stdout
+    real = stdout is sys.__stdout__ and sys.stderr is sys.__stderr__
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))
+        if not real:
+            yield stdout  # a test's or a caller's, which has no file descriptor to keep
+            return
+        stdout.flush()
+        kept = os.dup(stdout.fileno())
+        stack.callback(os.close, kept)
+        stack.callback(os.dup2, kept, stdout.fileno())
+        os.dup2(sys.stderr.fileno(), stdout.fileno())
+        with open(kept, "w", encoding=stdout.encoding, errors=stdout.errors, closefd=False) as stream:
+            yield stream
+        stdout.flush()  # what was written to it by name, before it is itself again
 
 
 def output_of(context: click.Context) -> Output:

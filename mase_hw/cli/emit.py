@@ -23,8 +23,9 @@ _NUMBERS = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
 @click.command("emit", short_help="Quantize a model, choose its hardware, write RTL.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="The build folder.  [default: build/<project>]")
+@click.option("--replace", is_flag=True, help="Replace the build of another TOML in that folder.")
 @json_option
-def command(model: Path, out: Path | None) -> None:
+def command(model: Path, out: Path | None, replace: bool) -> None:
     """Quantize the model that the TOML file MODEL describes, choose its hardware, and write RTL.
 
     \b
@@ -34,6 +35,8 @@ def command(model: Path, out: Path | None) -> None:
       both                                  the smallest that does both
     LUTs, flip-flops, DSP blocks and block RAMs (of 18 Kbit) in the table are predicted. `mase-hw explore` shows what
     every interval would take, `mase-hw synth` counts the cells of what was written.
+
+    An older build of MODEL is replaced. The build of another TOML is not: give --out, or --replace.
 
     \b
     Examples:
@@ -46,7 +49,7 @@ def command(model: Path, out: Path | None) -> None:
     with console.status(f"compiling {model}"):
         from mase_hw.flow import emit  # loads torch
 
-        build, notes = emit(config, out or Path("build") / config.project)
+        build, notes = emit(config, out or Path("build") / config.project, replace=replace)
     notes = (*notes, *_solver_notes(build.manifest))
     console.notes(notes)
     console.document(document(build, notes))
@@ -65,7 +68,7 @@ def cycles(build: Build) -> str:
 
 def document(build: Build, notes: Iterable[str]) -> dict[str, Any]:
     """What was built, for programs: the manifest without what is for mase-hw itself."""
-    kept = ("top", "inputs", "outputs", "axis", "interval", "latency", "cost", "nodes")
+    kept = ("top", "inputs", "outputs", "axis", "interval", "latency", "cost", "saturated", "nodes")
     found = {key: build.manifest[key] for key in kept if key in build.manifest}
     return {"build": str(build.path), **found, "notes": list(notes)}
 

@@ -8,9 +8,8 @@ from typing import cast
 
 import click
 
+from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import json_option, output
-from mase_hw.config import load_config
-from mase_hw.emit import read_build
 from mase_hw.export.targets import CLOCK, MARKER, PARTS, TARGETS, ExportRequest, Target, export
 
 _DEFAULTS = "; ".join(f"{target}: {part}" for target, part in PARTS.items())
@@ -44,11 +43,10 @@ def command(build: Path, to: str, part: str | None, family: str | None, clock: f
       mase-hw export build/digits --to fusesoc --out cores/digits
       mase-hw export build/digits --to ipxact --json | jq -r '.files[]'
     """
-    if build.suffix == ".toml":
-        build = Path("build") / load_config(build).project
-    path = export(read_build(build), ExportRequest(cast(Target, to), part, family, clock), out)
+    loaded = open_build(build).build
+    path = export(loaded, ExportRequest(cast(Target, to), part, family, clock), out)
     console = output()
     marker = json.loads((path / MARKER).read_text(encoding="utf-8"))
     about = {key: marker[key] for key in ("to", "top", "files")}
-    console.document({"build": str(build), **about, "written": str(path)})
+    console.document({"build": str(loaded.path), **about, "written": str(path)})
     console.final(f"written: {path}")

@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
+from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import json_option, output
-from mase_hw.config import load_config
-from mase_hw.emit import read_build
 
 
 @click.command("mutate", short_help="Break a build's RTL on purpose, and count who notices.")
@@ -57,9 +56,7 @@ def command(build: Path, count: int, seed: int, engine: str, everywhere: bool, k
       mase-hw mutate build/digits --engine prove --kind source
       mase-hw mutate build/digits --all --engine any --kind source
     """
-    if build.suffix == ".toml":
-        build = Path("build") / load_config(build).project
-    loaded = read_build(build)
+    loaded = open_build(build).build
     from mase_hw.mutate.campaign import Judged, MutationRequest, Run
     from mase_hw.mutate.report import Score, document
     from mase_hw.mutate.subject import untouched

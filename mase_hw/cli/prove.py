@@ -13,9 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.table import Table
 from rich.text import Text
 
+from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import json_option, output
-from mase_hw.config import load_config
-from mase_hw.emit import Build, read_build
+from mase_hw.config import Config, load_config
+from mase_hw.config.user_code import is_onnx
+from mase_hw.emit import Build
+from mase_hw.emit.sources import check_sources
 from mase_hw.prove.claims.claim import Claim
 
 MARKS = {"proved": ("proved", "green"), "refuted": ("FALSE", "red"), "open": ("not proved", "yellow")}
@@ -52,10 +55,11 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
       mase-hw prove build/digits --config examples/digits/model.toml
       mase-hw prove build/digits --json | jq '.[] | select(.status != "proved")'
     """
-    if build.suffix == ".toml":
-        config = config or build
-        build = Path("build") / load_config(build).project
-    loaded = read_build(build)
+    opened = open_build(build)
+    loaded, given = opened.build, opened.config
+    if config is not None:
+        given = load_config(config)
+        check_sources(loaded.manifest, given)
     from mase_hw.prove.certificate import write_certificate
     from mase_hw.prove.prove import Proof, prove
     from mase_hw.report.words import proved_within
@@ -70,7 +74,7 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
         def say(text: str) -> None:
             bar.update(task, description=text)
 
-        model = [] if config is None else [_model(loaded, config, say)]
+        model = [] if given is None else [_model(loaded, given, say)]
         proof = prove(loaded, say, lambda component: bar.advance(task), timeout)
         proof = Proof((*model, *proof.claims))
     path = write_certificate(loaded, proof)
@@ -91,15 +95,14 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
     sys.exit(0 if proof.proved else 1)
 
 
-def _model(build: Build, path: Path, say: Callable[[str], None]) -> Claim:
+def _model(build: Build, config: Config, say: Callable[[str], None]) -> Claim:
     """The claim that the build's integers are those of a TOML and the checkpoint that it names."""
-    from mase_hw.prove.certificate import check_sources
     from mase_hw.prove.claims.model import claim_model
 
-    config = load_config(path)
-    check_sources(build, config.sources)
-    say(f"{path.name} is quantized again")
+    say(f"{config.path.name} is quantized again")
     from mase_hw.flow import prepare  # torch
 
     again = prepare(config).compiled.design
-    return claim_model(build.design, again, " and ".join(sorted({file.name for file in config.sources.values()})))
+    holds = ("config", "checkpoint", *(["model"] if is_onnx(config.model) else []))  # the integers come from these
+    names = sorted({file.name for what, file in config.sources.items() if what in holds})
+    return claim_model(build.design, again, " and ".join(names))

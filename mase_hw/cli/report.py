@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
+from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import json_option, output
-from mase_hw.config import load_config
-from mase_hw.emit import read_build
 
 
 @click.command("report", short_help="Show all that is known of a build on one page.")
@@ -38,9 +37,7 @@ def command(build: Path, html: Path | None, png: Path | None, front: Path | None
       mase-hw report build/digits --png digits.png
       mase-hw report build/digits --json | jq .accuracy
     """
-    if build.suffix == ".toml":
-        build = Path("build") / load_config(build).project
-    loaded = read_build(build)
+    loaded = open_build(build).build
     from mase_hw.files import write_whole
     from mase_hw.report import document, render_page
     from mase_hw.report.browser import need_chromium, write_png
@@ -51,7 +48,7 @@ def command(build: Path, html: Path | None, png: Path | None, front: Path | None
     console = output()
     content = document(loaded, front)
     page = render_page(content)
-    path = html or build / "report" / "index.html"
+    path = html or loaded.path / "report" / "index.html"
     write_whole(path, page)
     if png is not None:
         with console.status("drawing the picture"):

@@ -10,9 +10,9 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
+from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import Output, json_option, output
-from mase_hw.config import load_config
-from mase_hw.emit import Build, read_build
+from mase_hw.emit import Build
 from mase_hw.simulate.bench import PATTERNS
 from mase_hw.simulate.check import Checked, Engine, SimRequest, accuracy, check
 
@@ -51,9 +51,7 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
     """
     if waves and engine == "native":
         raise click.UsageError("--waves needs --engine cocotb: the native engine has no tracing compiled in")
-    if build.suffix == ".toml":
-        build = Path("build") / load_config(build).project
-    loaded = read_build(build)
+    loaded = open_build(build).build
     patterns = PATTERNS if stall == "all" else tuple(p for p in PATTERNS if p == stall)
     request = SimRequest(vectors, seed, patterns, only, waves, engine)
     console = output()
@@ -69,7 +67,7 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
         ):
             benches.append(checked)
             _show(console, checked, loaded)
-            again = f"mase-hw sim {build} --only {checked.name} --vectors {vectors} --seed {seed}"
+            again = f"mase-hw sim {loaded.path} --only {checked.name} --vectors {vectors} --seed {seed}"
             again += " --engine native" if engine == "native" else ""
             for failure in checked.outcome.failures:
                 pattern = failure.partition(":")[0]

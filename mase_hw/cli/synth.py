@@ -9,9 +9,8 @@ import click
 from rich import box
 from rich.table import Table
 
+from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import json_option, output
-from mase_hw.config import load_config
-from mase_hw.emit import read_build
 from mase_hw.synth.cells import KINDS
 from mase_hw.synth.measure import measure
 from mase_hw.synth.pnr import Routed
@@ -48,13 +47,12 @@ def command(build: Path, target: str, dsp: bool | None, flat: bool, pnr: bool, t
     """
     if pnr and target != "ecp5":
         raise click.UsageError(f"--pnr works with --target ecp5 only, not with {target}.")
-    if build.suffix == ".toml":
-        build = Path("build") / load_config(build).project
+    loaded = open_build(build).build
     console = output()
     errors = console.errors()
     with console.status("starting Yosys") as status:
         measured = measure(
-            read_build(build),
+            loaded,
             target,
             dsp=dsp,
             flat=flat,

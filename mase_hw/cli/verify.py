@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import json_option, output
-from mase_hw.config import load_config
-from mase_hw.emit import read_build
+from mase_hw.emit.sources import sources_now
 
 
 @click.command("verify", short_help="Check a build against its certificate.")
@@ -21,24 +21,21 @@ def command(build: Path, config: Path | None, checkpoint: Path | None) -> None:
 
     Nothing is proved again and torch is not needed. One changed byte of RTL, parameters or manifest ends with exit
     code 1; so does one of the TOML or the checkpoint, where these are given. BUILD may also be the TOML file of a build
-    in its default place: then that file, and the checkpoint that it names, are compared too.
+    in its default place: then that file, and the checkpoint, model and data that it names, are compared too.
 
     \b
     Examples:
       mase-hw verify build/digits
       mase-hw verify build/digits --config model.toml --checkpoint weights.pt
     """
-    named: dict[str, Path] = {}
-    if build.suffix == ".toml":
-        loaded_config = load_config(build)
-        named = loaded_config.sources
-        build = Path("build") / loaded_config.project
+    opened = open_build(build, check=False)
+    loaded = opened.build
+    named = sources_now(loaded.manifest, opened.config) if opened.config else {}
     given = {"config": config, "checkpoint": checkpoint}
     from mase_hw.prove.certificate import verify
     from mase_hw.report.words import proved_within
     from mase_hw.simulate.whole import check_whole
 
-    loaded = read_build(build)
     check_whole(loaded)
     certificate = verify(loaded, named | {what: file for what, file in given.items() if file is not None})
     files, claims = len(certificate["files"]), len(certificate["claims"])
@@ -46,7 +43,7 @@ def command(build: Path, config: Path | None, checkpoint: Path | None) -> None:
     top, axis = loaded.manifest["top"], loaded.axis
     outer = axis.module if axis else None
     console.document(
-        {"build": str(build), "files": files, "claims": claims, "proved": True, "top": top, "not_proved": outer}
+        {"build": str(loaded.path), "files": files, "claims": claims, "proved": True, "top": top, "not_proved": outer}
     )
-    console.final(f"{build}: {files} files are those that were proved; {claims} claims, all proved")
+    console.final(f"{loaded.path}: {files} files are those that were proved; {claims} claims, all proved")
     console.notes(filter(None, [proved_within(top, outer)]))

@@ -16,6 +16,7 @@ from mase_hw.config.places import Places
 from mase_hw.config.quantize import QuantizeConfig, parse_quantize
 from mase_hw.config.raw import raw_mapping
 from mase_hw.config.read import read_toml
+from mase_hw.config.sources import named_files
 from mase_hw.config.table import Table, shown
 from mase_hw.config.training import TrainingConfig, parse_training
 from mase_hw.config.user_code import is_onnx
@@ -61,9 +62,9 @@ class Config:
 
     @property
     def sources(self) -> dict[str, Path]:
-        """The files that a build is made from, by what they are."""
+        """The files that a build is made from, by what they are; imported ones by their paths from `base`."""
         found = {"config": self.path} | ({"checkpoint": self.load_name} if self.load_name else {})
-        return found | ({"model": self.base / self.model} if is_onnx(self.model) else {})
+        return found | named_files(self.model, self.dataset, self.base)
 
     @property
     def output(self) -> Path:

@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from mase_hw.config.opened import DATA
 from mase_hw.datasets.registry import DataRequest
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 
-DATA = "MASE_HW_DATA"
 CACHE = "MASE_HW_CACHE"
 OFFLINE = "MASE_HW_OFFLINE"
 

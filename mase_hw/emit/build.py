@@ -22,11 +22,13 @@ from mase_hw.config.hardware import Interface
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit.axis import AxisTop, axis_top, render_axis
 from mase_hw.emit.render import render
+from mase_hw.emit.sources import refuse_other_toml, sha256_of, toml_path
 from mase_hw.emit.store import load_design, save_design
 from mase_hw.ir import Design, Stream
 from mase_hw.ir.cost import Cost
 from mase_hw.numerics import Rounding
 from mase_hw.numerics.rounding import Integers
+from mase_hw.numerics.saturation import totals
 
 SCHEMA = 1
 
@@ -156,17 +158,20 @@ def write_build(
     interface: Interface = "stream",
     reals: Reals | None = None,
     floats: Mapping[str, np.ndarray] | None = None,
+    saturated: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    replace: bool = False,
 ) -> Build:
-    """Writes the whole build, or nothing. An older build at `path` is replaced; anything else there is left alone.
+    """Writes the whole build, or nothing. An older build at `path` is replaced; anything else there is left alone, and
+    so is the build of another TOML, unless `replace` allows it.
 
     `sources` are the files that it was made from, by what they are; the manifest holds their names and SHA-256.
     With the interface `axis` the build has one more module, around the design's top. `floats` are the float model's
     values at the input and behind each node for the first samples, in the streams' order; reports compare with them.
+    `saturated` has, by node, the counts of parameters that saturate in their types.
     """
-    ours = all((path / name).is_file() for name in ("manifest.json", "rtl/files.f"))  # others have a manifest.json too
-    if path.exists() and not ours and (not path.is_dir() or any(path.iterdir())):
-        hint = "choose another folder with --out, or delete it"
-        raise ProblemsError(Problem(f"{path} exists and is not a build of mase-hw", hint=hint))
+    toml = (sources or {}).get("config")
+    check_place(path, None if replace else toml)
     design_values, arrays = save_design(design)
     axis = axis_top(design) if interface == "axis" else None
     rtl = render(design) | (render_axis(design) if axis else {})
@@ -184,9 +189,8 @@ def write_build(
         "clock": "clk",
         "reset": "rst",
         "files": [{"path": name, "sha256": _sha256(contents[name])} for name in texts],
-        "sources": {
-            what: {"name": file.name, "sha256": _sha256(file.read_bytes())} for what, file in (sources or {}).items()
-        },
+        **({"toml": told} if (told := toml_path(toml, path)) else {}),
+        "sources": {what: {"name": file.name, "sha256": sha256_of(file)} for what, file in (sources or {}).items()},
         "parameters": {"path": "parameters.npz", "sha256": _sha256(contents["parameters.npz"])},
         "inputs": [_port(stream) for stream in design.inputs],
         "outputs": [_port(stream) for stream in design.outputs],
@@ -195,7 +199,8 @@ def write_build(
         "interval": _exact(design.schedule.interval),
         "latency": design.schedule.latency,
         "cost": asdict(design.cost()),
-        "nodes": [_node(design, k) for k in range(len(design.nodes))],
+        **({"saturated": totals(saturated)} if saturated else {}),
+        "nodes": [_node(design, k, saturated or {}) for k in range(len(design.nodes))],
         **design_values,
         "config": config,
         "tools": {"mase-hw": __version__, **{name: version(name) for name in ("jinja2", "numpy", "torch")}},
@@ -203,6 +208,22 @@ def write_build(
     contents["manifest.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
     replace_folder(path, contents)
     return read_build(path)
+
+
+def check_place(path: Path, toml: Path | None = None) -> None:
+    """A Problem if `path` is something else than a build; with `toml`, also if it is the build of another TOML."""
+    ours = all((path / name).is_file() for name in ("manifest.json", "rtl/files.f"))  # others have a manifest.json too
+    if path.exists() and not ours and (not path.is_dir() or any(path.iterdir())):
+        hint = "choose another folder with --out, or delete it"
+        raise ProblemsError(Problem(f"{path} exists and is not a build of mase-hw", hint=hint))
+    if not ours or toml is None:
+        return
+    try:
+        manifest = json.loads((path / "manifest.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return  # damaged: a new build is what it needs
+    if isinstance(manifest, dict):
+        refuse_other_toml(manifest, path, toml)
 
 
 def read_build(path: Path) -> Build:
@@ -276,7 +297,7 @@ def _port(stream: Stream) -> dict[str, Any]:
     return {"name": stream.name, **shape, **asdict(stream.fixed)}
 
 
-def _node(design: Design, k: int) -> dict[str, Any]:
+def _node(design: Design, k: int, saturated: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     node = design.nodes[k]
     made = [design.component(name) for name in node.components]
     main = [component for component in made if component.name == node.name]
@@ -285,4 +306,5 @@ def _node(design: Design, k: int) -> dict[str, Any]:
         "interval": max((component.interval for component in made), default=0),
         "latency": main[0].latency if main else 0,
         "cost": asdict(sum((component.cost() for component in made), Cost())),
+        **({"saturated": saturated[node.name]} if node.name in saturated else {}),
     }

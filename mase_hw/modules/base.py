@@ -56,6 +56,10 @@ class QuantizedMixin(nn.Module):
         """The integers that an evaluating forward computes with; NaN or infinity among them is a Problem."""
         raise NotImplementedError
 
+    def parameter_values(self) -> dict[str, tuple[Tensor, Quantizer]]:
+        """The real values that are quantized with the weight's and the bias' type, with their quantizers."""
+        return {}
+
     def _finish(self, exact: Tensor) -> Tensor:
         """The result as the spec types it; without a data_out type, the exact accumulator."""
         if self.out_quantizer is None:

@@ -16,6 +16,7 @@ from mase_hw.config.quantize import QuantSpec
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.modules.base import Integers, QuantizedMixin, check_finite, integers_of, required, share
 from mase_hw.modules.exact import accumulator
+from mase_hw.modules.quantizer import Quantizer
 
 
 class Statistics(NamedTuple):
@@ -138,5 +139,10 @@ class BatchNorm1dInteger(QuantizedMixin, nn.BatchNorm1d):
     def integers(self) -> dict[str, Integers]:
         """The integers that an evaluating forward computes with: scale [features] and shift [features]."""
         self._check()
+        values = self.parameter_values()
+        return {"scale": integers_of(*values["weight"]), "shift": integers_of(*values["bias"])}
+
+    def parameter_values(self) -> dict[str, tuple[Tensor, Quantizer]]:
+        """The scale has the weight's type, the shift the bias'."""
         scale, shift = self._scale_and_shift(self.running_mean, self.running_var)
-        return {"scale": integers_of(scale, self._w), "shift": integers_of(shift, self._b)}
+        return {"weight": (scale, self._w), "bias": (shift, self._b)}

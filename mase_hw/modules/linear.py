@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from mase_hw.config.quantize import QuantSpec
 from mase_hw.modules.base import Integers, QuantizedMixin, check_finite, integers_of, required, share
 from mase_hw.modules.exact import accumulator
+from mase_hw.modules.quantizer import Quantizer
 
 
 class LinearInteger(QuantizedMixin, nn.Linear):
@@ -74,7 +75,8 @@ class LinearInteger(QuantizedMixin, nn.Linear):
     def integers(self) -> dict[str, Integers]:
         """The integers that forward computes with: weight [out, in] and, where there is one, bias [out]."""
         check_finite(self.label, {"weight": self.weight, "bias": self.bias})
-        values = {"weight": integers_of(self._masked_weight(), self._w)}
-        if self._b is not None:
-            values["bias"] = integers_of(self.bias, self._b)
-        return values
+        return {name: integers_of(*values) for name, values in self.parameter_values().items()}
+
+    def parameter_values(self) -> dict[str, tuple[Tensor, Quantizer]]:
+        found = {"weight": (self._masked_weight(), self._w)}
+        return found if self._b is None else {**found, "bias": (self.bias, self._b)}

@@ -15,11 +15,13 @@ from typing import Any
 from mase_hw import __version__
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.emit import Build
+from mase_hw.emit.sources import other_sources
 from mase_hw.prove.claims.claim import Claim
 from mase_hw.prove.prove import Proof
 
 SCHEMA = 1
 NAME = "certificate.json"
+_SOURCES = "emit and prove again, or give the file as it was"
 _NUMBERS = re.compile(r"\[[-\d,\s]+\]")  # a list of them goes on one line
 CLAIMS = ("timing", "handshake", "values", "widths")  # of every component
 
@@ -69,7 +71,7 @@ def verify(build: Build, sources: Mapping[str, Path] | None = None) -> dict[str,
     except (OSError, ValueError) as error:
         raise ProblemsError(Problem(f"{path} cannot be read: {error}", hint=_again(build))) from None
     said = certificate.get("sources")
-    problems = [*_differences(build, certificate), *_other_sources(said, sources or {})]
+    problems = [*_differences(build, certificate), *other_sources(said, sources or {}, _SOURCES)]
     if isinstance(said, dict) and said != build.manifest.get("sources", {}):
         problems.append(Problem(f"{NAME} names other sources than the manifest", hint=_again(build)))
     if problems:
@@ -106,31 +108,9 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
     return found
 
 
-def check_sources(build: Build, sources: Mapping[str, Path]) -> None:
-    """Problems where a build was made from other files than these."""
-    problems = _other_sources(build.manifest.get("sources"), sources)
-    if problems:
-        raise ProblemsError(*problems)
-
-
 def _is_claim(value: object) -> bool:
     """A table that says of which component it speaks, and about what."""
     return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("component", "about"))
-
-
-def _other_sources(said: object, sources: Mapping[str, Path]) -> list[Problem]:
-    """Files that are not those that a build is said to be made from."""
-    found = []
-    for what, file in sources.items():
-        known = said.get(what) if isinstance(said, dict) else None
-        if not isinstance(known, dict):
-            found.append(Problem(f"the build does not say which {what} it was made from"))
-        elif not file.is_file():
-            found.append(Problem(f"{file} is missing: the {what} that the build was made from"))
-        elif hashlib.sha256(file.read_bytes()).hexdigest() != known.get("sha256"):
-            text = f"{file} is not the {what} that the build was made from"
-            found.append(Problem(text, Place(file, 1), hint="emit and prove again, or give the file as it was"))
-    return found
 
 
 def _again(build: Build) -> str:

@@ -9,7 +9,7 @@ from mase_hw import __version__
 from mase_hw.emit import Build
 from mase_hw.report.front import front
 from mase_hw.report.interface import axis_interface
-from mase_hw.report.layers import flow, layers, type_text
+from mase_hw.report.layers import flow, layers, saturated, type_text
 from mase_hw.report.measured import measured
 from mase_hw.report.proved import proved
 from mase_hw.report.reading import said
@@ -35,6 +35,7 @@ def document(build: Build, front_file: Path | None = None) -> dict[str, Any]:
         "model": _model(build),
         "flow": flow(manifest),
         "layers": layers(manifest, synthesis),
+        "saturated": saturated(manifest),
         "predicted": PREDICTED,
         "synthesis": {"targets": synthesis, "command": said("synth", build.path)},
         "accuracy": _accuracy(build, simulation),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mase_hw.numerics import Fixed
+from mase_hw.numerics.saturation import saturation_notes
 from mase_hw.report.measured import figures
 
 Manifest = Mapping[str, Any]
@@ -46,6 +48,7 @@ def _row(node: Mapping[str, Any], manifest: Manifest, fresh: Mapping[str, Any]) 
         "built": built(node, manifest),
         "lanes": [node["data_in_parallelism"], node["data_out_parallelism"]],
         "types": {key: type_text(node[key]) for key in ("data_in", "weight", "bias", "data_out")},
+        "saturated": node.get("saturated"),
         "interval": node["interval"],
         "latency": node["latency"],
         "components": node["components"],
@@ -78,6 +81,16 @@ def built(node: Mapping[str, Any], manifest: Manifest) -> str:
         groups = stream["features"] // stream["lanes"]
         return f"serial {values['digit_bits']}" + (f" x{groups}" if groups > 1 else "")
     return name
+
+
+def saturated(manifest: Manifest) -> list[str]:
+    """A line for each layer's parameters that saturate in their type, in the words of `emit`."""
+    lines: list[str] = []
+    for node in manifest["nodes"]:
+        if "saturated" in node:
+            types = {key: Fixed(**node[key]) for key in ("weight", "bias") if node[key]}
+            lines += saturation_notes(node["name"], node["op"], types, node["saturated"])
+    return lines
 
 
 def flow(manifest: Manifest) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def show(content: Mapping[str, Any], console: Console, table: Callable[[Table], 
     total = content["layers"]["total"]
     _line(console, f"interval {total['interval']} cycles, latency {total['latency']} cycles (exact, never stalled)")
     _line(console, f"LUT, FF, DSP, BRAM are predicted: {content['predicted']}")
+    for text in content["saturated"]:
+        _line(console, text, "red" if text.startswith("WARNING") else "yellow")
     for entry in content["synthesis"]["targets"]:
         counted = (
             ", ".join(f"{number(entry['total'][key])} {key.upper()}" for key in FIGURES) if "total" in entry else ""

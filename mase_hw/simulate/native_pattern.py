@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -14,28 +17,40 @@ from mase_hw.simulate.native_library import Captured, Library, Settings, Status
 from mase_hw.simulate.outcome import CycleDifference, Mismatch, PatternResult, StreamResult
 
 
+@dataclass(frozen=True)
+class _Tally:
+    """What was compared so far. It is replaced as a whole, so that Ctrl-C never finds it half updated."""
+
+    beats: int = 0  # output beats compared
+    equal: int = 0  # values among them that are equal
+    mismatch: Mismatch | None = None
+    differences: Mapping[str, CycleDifference] = field(default_factory=lambda: MappingProxyType({}))  # by role
+    origin: int | None = None  # the cycle of the first input beat
+    first: int | None = None  # cycles of the first and the last output beat, from the origin on
+    last: int | None = None
+    gap: int | None = None  # cycles between vectors, if steady
+
+
 class PatternRun:
     """A run of the design under one pattern, from block to block."""
 
     def __init__(self, pattern: Pattern, design: Design, vectors: int, library: Library, settings: Settings) -> None:
         self.pattern, self._design, self._vectors, self._settings = pattern, design, vectors, settings
         self._run = library.open(settings)
-        self.beats = 0  # output beats compared
         self._status = Status.WANTS_INPUT
-        self._equal = 0
-        self._mismatch: Mismatch | None = None
-        self._differences: dict[str, CycleDifference] = {}
-        self._origin: int | None = None
-        self._first: int | None = None
-        self._last: int | None = None
-        self._gap: int | None = None  # cycles between vectors, if steady
+        self._tally = _Tally()
         self._seconds = 0.0
+
+    @property
+    def beats(self) -> int:
+        """Output beats compared."""
+        return self._tally.beats
 
     @property
     def over(self) -> bool:
         """Whether something is wrong, or the run has ended: nothing more can be fed."""
-        state = self._run.state
-        wrong = self._mismatch or self._differences or state.broken >= 0
+        tally = self._tally
+        wrong = tally.mismatch or tally.differences or self._run.state.broken >= 0
         return bool(wrong) or self._status in (Status.DONE, Status.HUNG, Status.FAILED)
 
     def feed(self, beats: Integers, expected: Integers, base: int) -> None:
@@ -48,62 +63,75 @@ class PatternRun:
                 beats, used, len(beats) * self._design.output.beats // self._design.input.beats + 64
             )
             self._status, used = Status(captured.state.status), captured.state.used
-            self._compare(captured, expected[self.beats - base :], taken)
+            self._tally = self._compared(captured, expected[self.beats - base :], taken)
             if self._status == Status.WANTS_INPUT:
                 break
         self._seconds += time.perf_counter() - started
 
-    def _compare(self, captured: Captured, expected: Integers, taken: int) -> None:
-        if self._origin is None and len(captured.input_cycles):
-            self._origin = int(captured.input_cycles[0])
-        origin = self._origin or 0
-        values, cycles = captured.values, captured.cycles - origin
+    def _compared(self, captured: Captured, expected: Integers, taken: int) -> _Tally:
+        """The tally with what was captured; `self` stays as it is."""
+        before, design = self._tally, self._design
+        origin = before.origin
+        if origin is None and len(captured.input_cycles):
+            origin = int(captured.input_cycles[0])
+        values, cycles = captured.values, captured.cycles - (origin or 0)
         assert len(values) <= len(expected), "beats that were never fed"
         wrong = values != expected[: len(values)]
-        self._equal += wrong.size - int(np.count_nonzero(wrong))
-        if self._mismatch is None and wrong.any():
+        mismatch = before.mismatch
+        if mismatch is None and wrong.any():
             beat, lane = (int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-            vector, place = divmod(self.beats + beat, self._design.output.beats)
-            element = place * self._design.output.lanes + lane
+            vector, place = divmod(before.beats + beat, design.output.beats)
+            element = place * design.output.lanes + lane
             numbers = int(expected[beat, lane]), int(values[beat, lane]), int(cycles[beat])
-            self._mismatch = Mismatch(vector, element, lane, *numbers)
+            mismatch = Mismatch(vector, element, lane, *numbers)
+        differences = dict(before.differences)
         if self.pattern == "none":
-            timing = self._design.schedule
+            timing = design.schedule
             rows = (
-                ("input", timing.inputs[0], captured.input_cycles - origin, taken),
-                ("output", timing.outputs[0], cycles, self.beats),
+                ("input", timing.inputs[0], captured.input_cycles - (origin or 0), taken),
+                ("output", timing.outputs[0], cycles, before.beats),
             )
             for role, port, seen, first in rows:
-                self._check_cycles(role, port, seen, first)
-        if len(cycles):
-            self._note(cycles)
-        self.beats += len(values)
+                difference = self._cycle_difference(port, seen, first)
+                if difference is not None:
+                    differences.setdefault(role, difference)
+        tally = replace(
+            before,
+            beats=before.beats + len(values),
+            equal=before.equal + wrong.size - int(np.count_nonzero(wrong)),
+            mismatch=mismatch,
+            differences=MappingProxyType(differences),
+            origin=origin,
+        )
+        return self._with_cycles(tally, cycles) if len(cycles) else tally
 
-    def _check_cycles(self, role: str, port: PortCycles, seen: Integers, first: int) -> None:
+    def _cycle_difference(self, port: PortCycles, seen: Integers, first: int) -> CycleDifference | None:
         predicted = port.cycles(first, len(seen))
         differs = np.flatnonzero(seen != predicted)
-        if len(differs) and role not in self._differences:
-            at = int(differs[0])
-            self._differences[role] = CycleDifference(first + at, int(predicted[at]), int(seen[at]))
+        if not len(differs):
+            return None
+        at = int(differs[0])
+        return CycleDifference(first + at, int(predicted[at]), int(seen[at]))
 
-    def _note(self, cycles: Integers) -> None:
-        if self._first is None:
-            self._first = int(cycles[0])
+    def _with_cycles(self, tally: _Tally, cycles: Integers) -> _Tally:
+        """The tally with the cycles of its last output beats."""
         beats = self._design.output.beats
-        ends = cycles[(-self.beats - 1) % beats :: beats]  # the last beat of each vector
+        gap = tally.gap
+        ends = cycles[(len(cycles) - tally.beats - 1) % beats :: beats]  # the last beat of each vector
         if len(ends) > 1:
             gaps = np.diff(ends)
             steady = gaps[len(gaps) // 2 :]
-            self._gap = int(steady[0]) if (steady == steady[0]).all() else None
-        self._last = int(cycles[-1])
+            gap = int(steady[0]) if (steady == steady[0]).all() else None
+        first = int(cycles[0]) if tally.first is None else tally.first
+        return replace(tally, first=first, last=int(cycles[-1]), gap=gap)
 
     def result(self) -> PatternResult:
-        state, set_, design = self._run.state, self._settings, self._design
-        short = state.taken < set_.beats_in or state.given < set_.beats_out
+        state, set_, design, tally = self._run.state, self._settings, self._design, self._tally
+        short = state.taken < set_.beats_in or tally.beats < set_.beats_out
         hang = self._hang() if self._status == Status.HUNG else None
         streams = (
             self._stream("input", design.input.name, state.taken, set_.beats_in, 0, 0),
-            self._stream("output", design.output.name, state.given, set_.beats_out, self.beats, self._equal),
+            self._stream("output", design.output.name, state.given, set_.beats_out, tally.beats, tally.equal),
         )
         complaints = [stream.complaint for stream in streams if stream.complaint]
         if self._status == Status.FAILED:
@@ -113,12 +141,12 @@ class PatternRun:
             pattern=self.pattern,
             passed=not complaints and not short,
             message="; ".join(complaints) or None,
-            vectors=self.beats // design.output.beats,
+            vectors=tally.beats // design.output.beats,
             hang=hang,
             end_cycle=state.cycle,
-            cycles=self._last,
-            latency=self._first,
-            interval=self._gap if self.pattern == "none" else None,
+            cycles=tally.last,
+            latency=tally.first,
+            interval=tally.gap if self.pattern == "none" else None,
             seconds=round(self._seconds, 3),
             streams=streams,
         )
@@ -127,8 +155,8 @@ class PatternRun:
         lanes = self._design.output.lanes
         output = role == "output"
         broken = self._run.state.broken if output and self._run.state.broken >= 0 else None
-        mismatch = self._mismatch if output else None
-        difference = self._differences.get(role)
+        mismatch = self._tally.mismatch if output else None
+        difference = self._tally.differences.get(role)
         label = self._design.owner(self._design.components[-1].name) if output else "input"
         complaint = None
         if broken is not None:

@@ -18,6 +18,7 @@ from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.graph import MaseGraph, deepcopy_mase_graph
 from mase_hw.passes import fuse_batch_norm_transform_pass, quantize_transform_pass, remove_identity_transform_pass
 from mase_hw.passes.layers import layer_graph_of
+from mase_hw.passes.saturation import notes_of_saturation
 from mase_hw.pipeline.graphs import with_metadata
 from mase_hw.training.device import choose_device
 from mase_hw.training.evaluate import Score, evaluate
@@ -51,6 +52,7 @@ def transform(config: Config, task: TrainingTask) -> Transformed:
         after = with_metadata(after, task.shape)
         before = deepcopy_mase_graph(after)  # the table of changes compares node by node
     after, _ = quantize_transform_pass(after, {**config.raw["passes"]["quantize"], "places": config.places})
+    notes += notes_of_saturation(after)
     changed = config.fuse_batch_norm or quantizes(config)
     if not changed:
         notes.append("[passes.quantize] names no quantizer and nothing is fused: the model stays as it is")

@@ -202,6 +202,35 @@ data.py:4: error: dataset = "data.py:load": x_test has 10 samples, y_test has 9
   hint: return one label for each sample
 """,
     ),
+    "a label without an output": (
+        USE_DATA | {"data.py": DATA + "    y[4] = 2\n    return x, y\n"},
+        """\
+model.toml:1: error: dataset = "data.py:load": y_test has the label 2 in sample 4, and the model has 2 outputs
+    1 | dataset = "data.py:load"
+  hint: labels go from 0 to 1: correct the labels, or give the model more outputs
+""",
+    ),
+    "labels of two splits without outputs": (
+        USE_DATA | {"data.py": DATA + "    return x, y + 7, x, y + 2\n"},
+        """\
+model.toml:1: error: dataset = "data.py:load": y_train has the label 7 in sample 0, and the model has 2 outputs
+    1 | dataset = "data.py:load"
+  hint: labels go from 0 to 1: correct the labels, or give the model more outputs
+  note: 10 of 10 labels of y_train have no output
+model.toml:1: error: dataset = "data.py:load": y_test has the label 2 in sample 0, and the model has 2 outputs
+    1 | dataset = "data.py:load"
+  hint: labels go from 0 to 1: correct the labels, or give the model more outputs
+  note: 10 of 10 labels of y_test have no output
+""",
+    ),
+    "a negative label": (
+        USE_DATA | {"data.py": DATA + "    return x, y - 1\n"},
+        """\
+data.py:4: error: dataset = "data.py:load": y_test has the label -1 in sample 0; labels count from 0
+    4 | def load():
+  hint: return one integer for each sample, 0 for the first class
+""",
+    ),
     "data fails": (
         USE_DATA | {"data.py": DATA + "    return np.load('x.npy'), y\n"},
         """\

@@ -284,7 +284,8 @@ def test_periods_and_families() -> None:
 def test_the_command(build: Build, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mase_hw", "export", str(build.path), "--to", "ipxact", "--out"]
     done = subprocess.run([*command, str(tmp_path / "out")], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, f"written: {tmp_path / 'out'}\n"), done.stderr
+    said = f"{build.path}: net, made without a TOML\nwritten: {tmp_path / 'out'}\n"
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
     (tmp_path / "other").write_text("a file")
     done = subprocess.run([*command, str(tmp_path / "other")], capture_output=True, text=True, check=False)
     assert done.returncode == 1

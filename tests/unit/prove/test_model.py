@@ -107,15 +107,15 @@ def test_the_toml_of_a_build_in_its_place(emitted: Path, monkeypatch: pytest.Mon
     assert "model" in {claim["about"] for claim in json.loads(run("prove", "model.toml", "--json").stdout)}
 
 
-@pytest.mark.parametrize("name", ["model.toml", "weights.pt"])
-def test_other_files_than_it_was_made_from_are_a_problem(emitted: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "what"), [("model.toml", "config"), ("weights.pt", "checkpoint"), ("net.py", "model")]
+)
+def test_other_files_than_it_was_made_from_are_a_problem(emitted: Path, name: str, what: str) -> None:
     with (emitted / name).open("ab") as file:
         file.write(b"\n")
     done = run("prove", emitted / "build", "--config", emitted / "model.toml")
     assert done.exit_code == 1
-    assert f"{name} is not the {'config' if name == 'model.toml' else 'checkpoint'} that the build was made from" in (
-        str(done.exception) + done.output
-    )
+    assert f"{name} is not the {what} that the build was made from" in str(done.exception) + done.output
     assert not (emitted / "build" / "certificate.json").exists()
 
 
@@ -137,6 +137,10 @@ def test_a_build_of_another_checkpoint_that_names_this_one_is_false(emitted: Pat
 
 def test_another_model_is_false(emitted: Path) -> None:
     (emitted / "net.py").write_text(MODEL.replace("self.relu(self.fc(x))", "self.fc(x)"))
+    manifest = emitted / "build" / "manifest.json"
+    said = json.loads(manifest.read_text())
+    said["sources"]["model"]["sha256"] = hashlib.sha256((emitted / "net.py").read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(said))
     found = model_claim(emitted)
     assert found["status"] == "refuted"
     assert "not below 0" in found["detail"]
