@@ -8,25 +8,44 @@ predicts its cycles (automaton.py, explore.py).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mase_hw.ir import Component, Pipe
 from mase_hw.ir.plumbing import Fifo
+from mase_hw.ir.staged import StagedControl
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.claims.timing import combinational_cone
 from mase_hw.prove.claims.witness import seen_after_reset
 from mase_hw.prove.control.automaton import Automaton
 from mase_hw.prove.control.explore import Graph, check_progress, explore
 from mase_hw.prove.control.fifo import prove_counters
+from mase_hw.prove.control.flow import Flow
+from mase_hw.prove.control.staged import Staged, explore_staged
 from mase_hw.prove.netlist.netlist import Net, Netlist
+from mase_hw.prove.words.reference import Reference
+from mase_hw.prove.words.truths import Exhausted
 
 
 @dataclass(frozen=True)
-class Explored:
+class Whole:
     """A component's control, and everything that it can do."""
 
     automaton: Automaton
     graph: Graph
+
+    @property
+    def states(self) -> str:
+        return f"all {len(self.graph.nodes):,} states of its control"
+
+    def run(self, reference: Reference | Exhausted) -> None:
+        """What every register and memory holds in every state, and the outputs that follow."""
+        x, y = reference.component.input, reference.component.output
+        beats = [reference.input_bits(k) for k in range(x.beats)]
+        Flow(self.automaton, self.graph, reference.evaluator, beats, y.beats).run(reference.check_beat)
+
+
+Explored = Whole | Staged
 
 
 def is_chain(component: Component) -> bool:
@@ -48,6 +67,11 @@ def prove_handshake(component: Component, netlist: Netlist) -> tuple[str, Explor
         raise NotProvedError("data_out_0_valid waits for data_out_0_ready", refuted=True)
     if isinstance(component, Fifo):
         return prove_counters(component, netlist), None
+    model = None if isinstance(component, Pipe) else component.control()
+    if isinstance(model, StagedControl):
+        with suppress(NotProvedError):  # it is built otherwise, or wrong: then all of it is gone through at once
+            staged = explore_staged(component, netlist, model)
+            return _method(staged, *staged.progress()), staged
     automaton = Automaton(netlist)
     try:
         graph = explore(component, automaton)
@@ -57,10 +81,15 @@ def prove_handshake(component: Component, netlist: Netlist) -> tuple[str, Explor
             raise
         text = f"{error}; registers of its control are not reset"
         raise NotProvedError(text, refuted=error.refuted and _starts_so(component, automaton)) from error
-    text = f"all {len(graph.nodes):,} states of its control, with every valid and ready: as predicted, cycle by cycle"
+    whole = Whole(automaton, graph)
+    return _method(whole, offered, owed), whole
+
+
+def _method(explored: Explored, offered: int, owed: int) -> str:
     wait = max(offered, owed) + 1
     within = "a cycle" if wait == 1 else f"{wait} cycles"
-    return f"{text}; no deadlock: a beat moves within {within}", Explored(automaton, graph)
+    text = f"{explored.states}, with every valid and ready: as predicted, cycle by cycle"
+    return f"{text}; no deadlock: a beat moves within {within}"
 
 
 def _starts_so(component: Component, automaton: Automaton) -> bool:

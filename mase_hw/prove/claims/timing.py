@@ -27,9 +27,17 @@ def combinational_cone(netlist: Netlist, nets: Iterable[Net]) -> set[Net]:
 
 
 def cone_of(
-    netlist: Netlist, nets: Iterable[Net], *, through_registers: bool = True, before: Container[Net] = ()
+    netlist: Netlist,
+    nets: Iterable[Net],
+    *,
+    through_registers: bool = True,
+    before: Container[Net] = (),
+    whole: bool = False,
 ) -> set[Net]:
-    """Everything that the nets depend on, through registers and memories, up to the first of those in `before`."""
+    """Everything that the nets depend on, through registers and memories, up to the first of those in `before`.
+
+    `whole`: with all that an adder reads, also above the bits that are looked at.
+    """
     drivers: dict[Net, tuple[Cell, str, int]] = {}
     for cell in netlist.cells:
         for port in ("Y", "Q", "RD_DATA") if through_registers else ("Y", "RD_DATA"):
@@ -43,11 +51,15 @@ def cone_of(
             continue
         seen.add(net)
         if net in drivers and net not in before:
-            todo += [source for source in _sources(*drivers[net]) if isinstance(source, int) and source not in seen]
+            todo += [
+                source
+                for source in sources_of(*drivers[net], whole=whole)
+                if isinstance(source, int) and source not in seen
+            ]
     return seen
 
 
-def _sources(cell: Cell, port: str, k: int) -> Iterable[Net]:
+def sources_of(cell: Cell, port: str, k: int, *, whole: bool = False) -> Iterable[Net]:
     """The nets that bit `k` of a cell's output depends on."""
     ports = cell.ports
     if cell.type == "$dff":
@@ -56,6 +68,6 @@ def _sources(cell: Cell, port: str, k: int) -> Iterable[Net]:
         return [ports["A"][k], ports["B"][k], *ports["S"]]
     if cell.type in _BITWISE:
         return [nets[min(k, len(nets) - 1)] for name, nets in ports.items() if name != "Y"]
-    if cell.type in _CARRY:
+    if cell.type in _CARRY and not whole:
         return [net for name, nets in ports.items() if name != "Y" for net in nets[: k + 1]]
     return [net for name, nets in ports.items() if name != port for net in nets]

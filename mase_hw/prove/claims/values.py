@@ -21,7 +21,6 @@ from mase_hw.prove.claims.handshake import Explored, is_chain
 from mase_hw.prove.claims.timing import cone_of
 from mase_hw.prove.claims.witness import find_witness
 from mase_hw.prove.control.fifo import prove_memory
-from mase_hw.prove.control.flow import Flow
 from mase_hw.prove.netlist.netlist import Net, Netlist
 from mase_hw.prove.words.carried import UNKNOWN
 from mase_hw.prove.words.machine import Machine
@@ -57,8 +56,7 @@ def _prove(reference: Reference, netlist: Netlist, explored: Explored | None) ->
         _check_free(netlist)
         method = "exact words through the pipeline, registers hold while enable is low"
     else:
-        states = len(explored.graph.nodes)
-        method = f"exact words in every register and memory, in all {states:,} states of its control"
+        method = f"exact words in every register and memory, in {explored.states}"
     _run(reference, netlist, explored)
     method += reference.rounded_by
     if reference.failed:
@@ -101,7 +99,7 @@ def _run(reference: Reference | Exhausted, netlist: Netlist, explored: Explored 
     """In every state of the control; of a pipe, one vector, from reset, all others unknown."""
     component = reference.component
     if explored is not None:
-        Flow(explored.automaton, explored.graph, reference).run()
+        explored.run(reference)
         return
     machine = Machine(netlist, reference.evaluator)
     hidden = [UNKNOWN] * component.input.width

@@ -24,6 +24,7 @@ from mase_hw.prove.words.machine import Machine, order
 from mase_hw.prove.words.symbolic import Symbolic
 from mase_hw.prove.words.words import Words
 
+MARKS = "marks"  # a port of control bits, of the tail of a pipeline (staged.py)
 MAX_FREE = 8  # registers of the control that are not reset: they are tried with every value
 BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor", "$mux", "$bwmux", "$dff")
 
@@ -33,13 +34,14 @@ class Automaton:
 
     def __init__(self, netlist: Netlist) -> None:
         self.netlist = netlist
-        self.inputs = {netlist.ports["data_in_0_valid"][0]: "v"}
+        self.inputs = dict.fromkeys(netlist.ports.get("data_in_0_valid", ()), "v")
         self.inputs[netlist.ports["enable" if "enable" in netlist.ports else "data_out_0_ready"][0]] = "r"
-        self.registers = self._registers()
+        self.marks = netlist.ports.get(MARKS, ())  # more inputs, which are control too
+        self.registers = control_registers(netlist)
         self.state_bit = {net: k for k, net in enumerate(self.registers)}
         self.cells = self._control_cells()
         driven = {net for cell in self.cells for net in cell.ports["Y"]}
-        self.known = {*driven, *self.registers, *self.inputs, *netlist.ports["rst"]}  # control nets
+        self.known = {*driven, *self.registers, *self.inputs, *self.marks, *netlist.ports["rst"]}  # control nets
         self.boundary = self._boundary()
         self.boundary_bit = {net: k for k, net in enumerate(self.boundary)}
         self._steps = self._compile()
@@ -51,9 +53,9 @@ class Automaton:
         cells = tuple((c.type, tuple(sorted(c.parameters.items())), *map(c.width, sorted(c.ports))) for c in self.cells)
         return self.text, cells, tuple(self.starts)
 
-    def steps(self, state: int) -> list[tuple[int, int]]:
+    def steps(self, state: int, marks: int = 0) -> list[tuple[int, int]]:
         """The next state and the boundary, for inputs 0 to 3: `valid + 2 * ready`."""
-        found = self._steps(state)
+        found = self._steps(state, marks)
         if any(unknown for _, _, unknown in found):
             raise NotProvedError("the control takes a branch that gives it no value", refuted=True)
         return [(after, boundary) for after, boundary, _ in found]
@@ -70,28 +72,9 @@ class Automaton:
             found |= bit << k
         return found
 
-    def _registers(self) -> list[Net]:
-        netlist = self.netlist
-        data = tainted(netlist)
-        ends = [port for port in ("data_out_0_valid", "data_in_0_ready") if port in netlist.ports]
-        decide = cone_of(netlist, [netlist.ports[port][0] for port in ends])
-        if decide & data:
-            raise NotProvedError("valid or ready depends on data", refuted=True)
-        found: list[Net] = []
-        reset = netlist.ports["rst"][0]
-        for cell in netlist.cells:
-            if cell.type != "$dff":
-                continue
-            plain = [k for k, net in enumerate(cell.ports["Q"]) if net not in data]
-            if not plain:
-                continue
-            is_reset = reset in combinational_cone(netlist, [cell.ports["D"][k] for k in plain])
-            found += [cell.ports["Q"][k] for k in plain if is_reset or cell.ports["Q"][k] in decide]
-        return found
-
     def _control_cells(self) -> list[Cell]:
         """Cells of which every input is known, in order."""
-        known: set[Net] = {*self.inputs, *self.registers, *self.netlist.ports["rst"], "0", "1", "x"}
+        known: set[Net] = {*self.inputs, *self.marks, *self.registers, *self.netlist.ports["rst"], "0", "1", "x"}
         self.perhaps: set[Net] = {"x"}  # nets that are x unless some multiplexer takes another branch
         found = []
         for cell in order(self.netlist):
@@ -122,7 +105,7 @@ class Automaton:
             read.update(dict.fromkeys(self.netlist.ports.get(port, ())))
         return [net for net in read if net in self.known and net not in self.perhaps]
 
-    def _compile(self) -> Callable[[int], list[tuple[int, int, int]]]:
+    def _compile(self) -> Callable[[int, int], list[tuple[int, int, int]]]:
         """State to the next state, the boundary, and 0, for each input: the last has a bit for every x in the others.
 
         What does not depend on the inputs is computed once for all of them.
@@ -130,9 +113,10 @@ class Automaton:
         netlist = self.netlist
         place: dict[Net, tuple[str, int]] = {net: ("s", k) for net, k in self.state_bit.items()}
         place |= {"1": ("1", 0), **{net: (name, 0) for net, name in self.inputs.items()}}
+        place |= {net: ("m", k) for k, net in enumerate(self.marks)}
         unknown: dict[Net, tuple[str, int]] = {"x": ("1", 0)}
         space: dict[str, Any] = {}
-        loop = {"s": 0, "1": 0, "r": 1, "v": 2}  # the innermost of the three in which a name gets its value
+        loop = {"s": 0, "m": 0, "1": 0, "r": 1, "v": 2}  # the innermost of the three in which a name gets its value
         lines: tuple[list[str], ...] = ([], [], [])
         pairs = [pair for cell in netlist.cells if cell.type == "$dff"
                  for pair in zip(cell.ports["Q"], cell.ports["D"], strict=True)]  # fmt: skip
@@ -163,11 +147,11 @@ class Automaton:
                 unknown |= {net: (f"x{n}", k) for k, net in enumerate(cell.ports["Y"])}
         ends = [_text(after, place), _text(self.boundary, place), _text([*after, *self.boundary], unknown)]
         lines[2].append(f"found.append(({', '.join(ends)}))")
-        heads = ("def steps(s):", " found = []", *(f" {line}" for line in lines[0]), " for r in (0, 1):")
+        heads = ("def steps(s, m):", " found = []", *(f" {line}" for line in lines[0]), " for r in (0, 1):")
         inner = (*(f"  {line}" for line in lines[1]), "  for v in (0, 1):", *(f"   {line}" for line in lines[2]))
         self.text = "\n".join((*heads, *inner, " return found"))  # built above from numbers alone
         exec(self.text, space)
-        made: Callable[[int], list[tuple[int, int, int]]] = space["steps"]
+        made: Callable[[int, int], list[tuple[int, int, int]]] = space["steps"]
         return made
 
     def _after_reset(self) -> list[int]:
@@ -189,6 +173,26 @@ class Automaton:
         if len(free) > MAX_FREE:
             raise NotProvedError(f"{len(free)} registers that decide about valid or ready are not reset")
         return [known | sum(chosen) for n in range(len(free) + 1) for chosen in combinations(free, n)]
+
+
+def control_registers(netlist: Netlist) -> list[Net]:
+    """Registers that decide about a valid or a ready, and others that are reset: those that no data reach."""
+    data = tainted(netlist)
+    ends = [port for port in ("data_out_0_valid", "data_in_0_ready") if port in netlist.ports]
+    decide = cone_of(netlist, [netlist.ports[port][0] for port in ends])
+    if decide & data:
+        raise NotProvedError("valid or ready depends on data", refuted=True)
+    found: list[Net] = []
+    reset = netlist.ports["rst"][0]
+    for cell in netlist.cells:
+        if cell.type != "$dff":
+            continue
+        plain = [k for k, net in enumerate(cell.ports["Q"]) if net not in data]
+        if not plain:
+            continue
+        is_reset = reset in combinational_cone(netlist, [cell.ports["D"][k] for k in plain])
+        found += [cell.ports["Q"][k] for k in plain if is_reset or cell.ports["Q"][k] in decide]
+    return found
 
 
 def tainted(netlist: Netlist) -> set[Net]:

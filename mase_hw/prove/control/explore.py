@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import copy
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from mase_hw.ir import Component, Pipe
 from mase_hw.ir.control import SingleControl
+from mase_hw.ir.staged import Head, Tail
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.control.automaton import Automaton
 
@@ -34,10 +36,14 @@ class ControlNode:
 
 @dataclass
 class Graph:
-    """All nodes, `starts` of them after reset; node `n` with inputs `i = valid + 2 * ready` is entry `4 * n + i`."""
+    """All nodes, `starts` of them after reset; node `n` with inputs `i = valid + 2 * ready` is entry `width * n + i`.
+
+    Where there is more to choose from than these two (staged.py), `i` goes on from 4 with what is chosen next.
+    """
 
     nodes: list[ControlNode] = field(default_factory=list)
     starts: int = 1
+    width: int = 4
     next: array[int] = field(default_factory=lambda: array("q"))
     boundary: list[int] = field(default_factory=list)
     takes: bytearray = field(default_factory=bytearray)
@@ -58,20 +64,40 @@ def explore(component: Component, automaton: Automaton) -> Graph:
 
 
 def _explored(automaton: Automaton, walk: _Walk) -> Graph:
-    graph = Graph()
-    graph.nodes += [ControlNode(start, 0, 0, 0) for start in automaton.starts]
+    def moves(node: ControlNode, model: SingleControl) -> Iterator[Move[SingleControl]]:
+        for inputs, (state, boundary) in enumerate(automaton.steps(node.state)):
+            yield walk.step(node, model, state, boundary, inputs)
+
+    return gone_through(automaton.starts, walk.model, moves)
+
+
+class Stateful(Protocol):
+    """A model, or a part of one."""
+
+    def state(self) -> tuple[int, ...]: ...
+
+
+M = TypeVar("M", bound=Stateful)
+Move = tuple[ControlNode, M, int, int, int, int]  # the next node and model; boundary, valid, takes, gives
+
+
+def gone_through(
+    starts: Sequence[int], model: M, moves: Callable[[ControlNode, M], Iterable[Move[M]]], width: int = 4
+) -> Graph:
+    """All nodes that moves lead to from these states, with a model that runs along."""
+    graph = Graph(width=width)
+    graph.nodes += [ControlNode(start, 0, 0, 0) for start in starts]
     graph.starts = len(graph.nodes)
-    number = {(node, walk.model.state()): n for n, node in enumerate(graph.nodes)}
-    models: list[SingleControl | None] = [walk.model] * graph.starts
+    number = {(node, model.state()): n for n, node in enumerate(graph.nodes)}
+    models: list[M | None] = [model] * graph.starts
     for n in range(MAX_NODES):
         if n == len(graph.nodes):
             return graph
-        model = models[n]
-        assert model is not None
+        its = models[n]
+        assert its is not None
         models[n] = None  # its only use
         valid = -1
-        for inputs, (state, boundary) in enumerate(automaton.steps(graph.nodes[n].state)):
-            after, then, out_valid, takes, gives = walk.step(graph.nodes[n], model, state, boundary, inputs)
+        for after, then, boundary, out_valid, takes, gives in moves(graph.nodes[n], its):
             if valid not in (-1, out_valid):
                 raise NotProvedError("data_out_0_valid waits for data_out_0_ready", refuted=True)
             valid = out_valid
@@ -88,6 +114,20 @@ def _explored(automaton: Automaton, walk: _Walk) -> Graph:
     raise NotProvedError(f"its control has more than {MAX_NODES:,} states")
 
 
+def counted(node: ControlNode, state: int, takes: int, gives: int, in_beats: int, out_beats: int) -> ControlNode:
+    """The next node, after what moved."""
+    in_beat, ahead, out_beat = node.in_beat + takes, node.ahead, node.out_beat + gives
+    if in_beat == in_beats:
+        in_beat, ahead = 0, ahead + 1
+    if out_beat == out_beats:
+        out_beat, ahead = 0, ahead - 1
+    if ahead < 0:
+        raise NotProvedError("a vector is given that was not taken", refuted=True)
+    if ahead > MAX_AHEAD:
+        raise NotProvedError("vectors are taken and never given back", refuted=True)
+    return ControlNode(state, in_beat, ahead, out_beat)
+
+
 class _Walk:
     """One clock edge, with the checks that belong to it."""
 
@@ -96,25 +136,18 @@ class _Walk:
         self.pipe = isinstance(component, Pipe)
         self.in_beats, self.out_beats = component.input.beats, component.output.beats
         self.model = FreePipe(component.latency) if self.pipe else _single(component)
-        self.valid_bit = self._bit("data_out_0_valid")
-        self.ready_bit = -1 if self.pipe else self._bit("data_in_0_ready")
+        self.valid_bit = bit_of(automaton, "data_out_0_valid")
+        self.ready_bit = -1 if self.pipe else bit_of(automaton, "data_in_0_ready")
 
     @property
     def key(self) -> object:
         """All that a graph depends on."""
-        model = type(self.model), repr(sorted(vars(self.model).items()))
+        model = told(self.model)
         return self.automaton.key, self.pipe, self.in_beats, self.out_beats, model, self.valid_bit, self.ready_bit
-
-    def _bit(self, port: str) -> int:
-        """Where the port is among the bits that a step gives."""
-        net = self.automaton.netlist.ports[port][0]
-        if net not in self.automaton.boundary_bit:  # a constant
-            raise NotProvedError(f"{port} is always {net}", refuted=net == "0")
-        return self.automaton.boundary_bit[net]
 
     def step(
         self, node: ControlNode, model: SingleControl, state: int, boundary: int, inputs: int
-    ) -> tuple[ControlNode, SingleControl, int, int, int]:
+    ) -> Move[SingleControl]:
         """`state` and `boundary` are what the netlist gives for the inputs, `valid + 2 * ready`."""
         v, r = inputs & 1, inputs >> 1
         valid = (boundary >> self.valid_bit) & 1
@@ -125,20 +158,20 @@ class _Walk:
                 f"valid {valid}, ready {ready} where {said} was predicted: {model.state()}", refuted=True
             )
         takes, gives = v & ready, valid & r
-        then = _clone(model)
+        then = cloned(model)
         then.tick(bool(takes), bool(r))
-        in_beat, ahead, out_beat = node.in_beat + takes, node.ahead, node.out_beat + gives
-        if in_beat == self.in_beats:
-            in_beat, ahead = 0, ahead + 1
-        if out_beat == self.out_beats:
-            out_beat, ahead = 0, ahead - 1
-        if ahead < 0:
-            raise NotProvedError("a vector is given that was not taken", refuted=True)
-        if ahead > MAX_AHEAD:
-            raise NotProvedError("vectors are taken and never given back", refuted=True)
+        after = counted(node, state, takes, gives, self.in_beats, self.out_beats)
         if valid and not r and not then.valid:
             raise NotProvedError("data_out_0_valid falls before data_out_0_ready", refuted=True)
-        return ControlNode(state, in_beat, ahead, out_beat), then, valid, takes, gives
+        return after, then, boundary, valid, takes, gives
+
+
+def bit_of(automaton: Automaton, port: str) -> int:
+    """Where the port is among the bits that a step gives."""
+    net = automaton.netlist.ports[port][0]
+    if net not in automaton.boundary_bit:  # a constant
+        raise NotProvedError(f"{port} is always {net}", refuted=net == "0")
+    return automaton.boundary_bit[net]
 
 
 def check_progress(graph: Graph, *, pipe: bool) -> tuple[int, int]:
@@ -153,10 +186,10 @@ def check_progress(graph: Graph, *, pipe: bool) -> tuple[int, int]:
                for i in (1 + ready for ready in readies) if not graph.takes[4 * n + i]]  # fmt: skip
     owed = [(n, graph.next[4 * n + i]) for n, node in enumerate(graph.nodes) if not graph.valid[n] and node.ahead
             for i in readies]  # fmt: skip
-    return _longest(offered, "an input beat is never taken"), _longest(owed, "a vector never comes out")
+    return longest(offered, "an input beat is never taken"), longest(owed, "a vector never comes out")
 
 
-def _longest(edges: Iterable[tuple[int, int]], what: str) -> int:
+def longest(edges: Iterable[tuple[int, int]], what: str) -> int:
     """The longest path along these edges, which are no circle."""
     leads: dict[int, set[int]] = {}
     into: dict[int, int] = {}
@@ -203,10 +236,23 @@ def _single(component: Component) -> SingleControl:
     return control
 
 
-def _clone(model: SingleControl) -> SingleControl:
-    """A copy with lists of its own."""
+def told(model: object) -> object:
+    """A model's type, parameters and registers: the same for models that do the same."""
+    parts = (
+        (name, told(value) if isinstance(value, Head | Tail) else repr(value)) for name, value in vars(model).items()
+    )
+    return type(model), tuple(sorted(parts, key=lambda part: part[0]))
+
+
+P = TypeVar("P")
+
+
+def cloned(model: P) -> P:
+    """A copy with lists and parts of its own."""
     found = copy.copy(model)
     for name, value in vars(model).items():
         if isinstance(value, list):
             setattr(found, name, list(value))
+        elif isinstance(value, Head | Tail):
+            setattr(found, name, cloned(value))
     return found

@@ -9,7 +9,7 @@ oldest of which not all is given back, so there are finitely many.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.control.automaton import Automaton
@@ -18,19 +18,22 @@ from mase_hw.prove.control.contents import NO_VECTOR, Contents, Held
 from mase_hw.prove.control.explore import Graph
 from mase_hw.prove.netlist.netlist import Cell, Net
 from mase_hw.prove.words.carried import UNKNOWN, Value
-from mase_hw.prove.words.reference import Reference
-from mase_hw.prove.words.truths import Exhausted
+from mase_hw.prove.words.machine import Evaluator
+from mase_hw.prove.words.symbolic import Values
 
+PASSED = "PASSED"  # marks a register that moves in every cycle that counts, and so is a wire (line.py)
 State = tuple[Held, ...]  # what each bundle holds, then each row of each memory
 
 
 class Flow:
     """The contents of every node, and the checks on them."""
 
-    def __init__(self, automaton: Automaton, graph: Graph, reference: Reference | Exhausted) -> None:
-        self.automaton, self.graph, self.reference = automaton, graph, reference
+    def __init__(
+        self, automaton: Automaton, graph: Graph, evaluator: Evaluator, beats: Sequence[Values], out_beats: int
+    ) -> None:
+        """`beats`: the bits of each beat of an input vector."""
+        self.automaton, self.graph, self.evaluator, self.out_beats = automaton, graph, evaluator, out_beats
         self.structure = Bundles(automaton)
-        self.evaluator = reference.evaluator
         self.contents = Contents()
         self.output = self.structure.take(automaton.netlist.ports["data_out_0"])
         self.rows: dict[str, int] = {}  # where the rows of a memory begin
@@ -41,15 +44,45 @@ class Flow:
         self.writes = [
             self._write(cell, k) for cell in self.structure.written for k in range(cell.parameters["WR_PORTS"])
         ]
-        beats = reference.component.input.beats
-        self.beats = [self.contents.hold(reference.input_bits(k), 0)[0] for k in range(beats)]
-        self.no_beat = self.contents.unknown(reference.component.input.width)
+        self.beats = [self.contents.hold(bits, 0) for bits in beats]
+        self.no_beat = self.contents.unknown(len(beats[0]))
         self.states: list[State | None] = [None] * len(graph.nodes)
         self.states[: graph.starts] = [tuple(start)] * graph.starts
         self._here: dict[tuple[int, int, int], Held] = {}  # what was taken in the node that is looked at
 
-    def run(self) -> None:
-        """Goes round until nothing changes, then looks at every output."""
+    def run(self, check: Callable[[int, Values], None]) -> None:
+        """Goes round until nothing changes, then has every output looked at: with the beat that it should be."""
+        self._settle()
+        checked: dict[tuple[Held, int], None] = {}
+        for n, node in enumerate(self.graph.nodes):
+            self._here = {}
+            for inputs in range(self.graph.width) if self.graph.valid[n] else ():  # it may depend on all of them
+                held = self._taken(self.output, n, inputs)
+                if (held, node.out_beat) not in checked:
+                    check(node.out_beat, self._oldest(held))
+                    checked[held, node.out_beat] = None
+
+    def given(self) -> list[Values]:
+        """What is held by every beat of the output when it is given, as far as it is the same each time."""
+        self._settle()
+        found: list[Held | None] = [None] * self.out_beats
+        for n, node in enumerate(self.graph.nodes):
+            self._here = {}
+            for inputs in range(self.graph.width):
+                if self.graph.gives[self.graph.width * n + inputs]:
+                    held, before = self._taken(self.output, n, inputs), found[node.out_beat]
+                    self._oldest(held)
+                    found[node.out_beat] = held if before is None else self.contents.joined(before, held)
+        assert None not in found
+        return [list(self.contents.bits[held[0]]) for held in found if held is not None]
+
+    def _oldest(self, held: Held) -> Values:
+        """The bits of an output, which must be of the oldest vector."""
+        if held[1] not in (0, NO_VECTOR):
+            raise NotProvedError(f"a beat of vector {held[1]} is given where vector 0 is the next")
+        return list(self.contents.bits[held[0]])
+
+    def _settle(self) -> None:
         todo = deque(range(self.graph.starts))
         waiting = set(todo)
         while todo:
@@ -57,8 +90,8 @@ class Flow:
             waiting.discard(n)
             self._here = {}
             known: dict[tuple[int, int, int], State] = {}  # most steps do not depend on ready
-            for inputs in range(4):
-                step = 4 * n + inputs
+            for inputs in range(self.graph.width):
+                step = self.graph.width * n + inputs
                 then, looks = self.graph.next[step], (self.graph.boundary[step], inputs & 1, self.graph.gives[step])
                 if looks not in known:
                     known[looks] = self._after(n, inputs)
@@ -70,23 +103,10 @@ class Flow:
                     if then not in waiting:
                         waiting.add(then)
                         todo.append(then)
-        checked: dict[tuple[Held, int], None] = {}
-        for n, node in enumerate(self.graph.nodes):
-            self._here = {}
-            for inputs in range(4) if self.graph.valid[n] else ():  # within a cycle, it may depend on all of them
-                held = self._taken(self.output, n, inputs)
-                if (held, node.out_beat) not in checked:
-                    self._check(held, node.out_beat)
-                    checked[held, node.out_beat] = None
-
-    def _check(self, held: Held, beat: int) -> None:
-        if held[1] not in (0, NO_VECTOR):
-            raise NotProvedError(f"a beat of vector {held[1]} is given where vector 0 is the next")
-        self.reference.check_beat(beat, list(self.contents.bits[held[0]]))
 
     def _after(self, n: int, inputs: int) -> State:
         """What is held after a step."""
-        state, boundary = self.states[n], self.graph.boundary[4 * n + inputs]
+        state, boundary = self.states[n], self.graph.boundary[self.graph.width * n + inputs]
         assert state is not None
         found = list(state)
         for b, bundle in enumerate(self.structure.bundles):
@@ -102,7 +122,7 @@ class Flow:
                 if 0 <= row < cell.parameters["SIZE"]:
                     found[self.rows[cell.name] + row] = self._taken(data, n, inputs)
         node = self.graph.nodes[n]
-        if self.graph.gives[4 * n + inputs] and node.out_beat + 1 == self.reference.component.output.beats:
+        if self.graph.gives[self.graph.width * n + inputs] and node.out_beat + 1 == self.out_beats:
             return tuple(map(self.contents.older, found))
         return tuple(found)
 
@@ -122,7 +142,7 @@ class Flow:
 
     def _taken(self, take: Take, n: int, inputs: int, bundle: Bundle | None = None) -> Held:
         """What comes through some logic in a step; the inputs of most steps from a node make no difference to it."""
-        name = id(take), self.graph.boundary[4 * n + inputs] & take.mask, inputs & take.data
+        name = id(take), self.graph.boundary[self.graph.width * n + inputs] & take.mask, inputs & take.data
         found = self._here.get(name)
         if found is None:
             found = self._here[name] = self._looked_up(take, n, inputs, bundle)
@@ -130,13 +150,14 @@ class Flow:
 
     def _looked_up(self, take: Take, n: int, inputs: int, bundle: Bundle | None) -> Held:
         """The same; computed once for everything that looks the same."""
-        state, boundary = self.states[n], self.graph.boundary[4 * n + inputs]
+        state, boundary = self.states[n], self.graph.boundary[self.graph.width * n + inputs]
         assert state is not None
         held = [state[b] for b in take.bundles]
         held += [self._row(state, boundary, *read) for read in take.reads]
         if take.data:
             node = self.graph.nodes[n]
-            held.append((self.beats[node.in_beat], node.ahead) if inputs & 1 else self.no_beat)
+            number, vector = self.beats[node.in_beat] if inputs & 1 else self.no_beat
+            held.append((number, node.ahead if vector >= 0 else NO_VECTOR))
         oldest = min((vector for _, vector in held if vector >= 0), default=0)
         if oldest:
             held = [(number, vector - oldest if vector >= 0 else NO_VECTOR) for number, vector in held]
@@ -192,7 +213,12 @@ class Flow:
     def _cell(self, cell: Cell | tuple[Cell, int], values: dict[Net, Value]) -> None:
         if isinstance(cell, Cell):
             inputs = {port: [values[net] for net in nets] for port, nets in cell.ports.items() if port != "Y"}
-            values |= zip(cell.ports["Y"], self.evaluator.evaluate(cell, inputs), strict=True)
+            given = (
+                self.evaluator.gathered(inputs["A"])
+                if PASSED in cell.parameters
+                else self.evaluator.evaluate(cell, inputs)
+            )
+            values |= zip(cell.ports["Y"], given, strict=True)
         else:
             self._rom(*cell, values)
 
