@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mase_hw import resources
 from mase_hw.emit.filters import FILTERS
+from mase_hw.emit.layout import comment, fit
 from mase_hw.ir import Component, Design, Pipe, runs
 
 
@@ -29,7 +30,7 @@ class Part:
 def render(design: Design) -> dict[str, str]:
     """File name to text, in compile order: library, components, top."""
     environment = rtl_environment()
-    library: set[str] = set()
+    library = {"mase_stream_check"}
     own: dict[str, str] = {}
     parts = []
     for component in design.components:
@@ -65,19 +66,20 @@ def rtl_environment() -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters.update(FILTERS)
+    environment.filters.update(FILTERS, comment=comment)
     return environment
 
 
 def _top(environment: Environment, design: Design, parts: list[Part]) -> str:
     timing = design.schedule
-    return environment.get_template("top.sv.j2").render(
+    text = environment.get_template("top.sv.j2").render(
         design=design,
         parts={part.component.name: part for part in parts},
         runs=runs(design.components),
         interval=timing.interval,
         latency=timing.latency,
     )
+    return fit(text)
 
 
 def module_name(design: Design, component: Component) -> str:
@@ -88,7 +90,7 @@ def module_name(design: Design, component: Component) -> str:
 def _component(environment: Environment, part: Part, template: str, values: Mapping[str, Any]) -> str:
     path = f"ops/{template}.sv.j2"
     component = part.component
-    return environment.get_template(path).render(
+    text = environment.get_template(path).render(
         name=component.name,
         module=part.module,
         template=path,
@@ -98,3 +100,4 @@ def _component(environment: Environment, part: Part, template: str, values: Mapp
         latency=component.latency,
         **values,
     )
+    return fit(text)

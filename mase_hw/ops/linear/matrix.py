@@ -10,6 +10,7 @@ from mase_hw.ir.finish import Finish
 from mase_hw.numerics.product import product
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import matrix_bounds, matrix_extremes
+from mase_hw.ops.linear.equation import output_equation
 
 ADDERS_PER_STAGE = 4  # additions between two registers, unless the user says otherwise
 
@@ -25,6 +26,10 @@ class Matrix(Component):
 
     def execute(self, x: Integers) -> Integers:
         return self.step.execute((product(x, self.matrix.T) << self.product_shift) + self.bias)
+
+    def equation(self, j: int) -> str:
+        """Output `j` as text."""
+        return output_equation(self.matrix[j], int(self.bias[j]), self.product_shift)
 
     def extremes(self) -> Integers:
         return matrix_extremes(self.input, self.matrix)
