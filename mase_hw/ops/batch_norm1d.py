@@ -80,7 +80,7 @@ class BatchNorm1d(Pipe):
     def _equations(self) -> list[str]:
         """The scales of each beat as text."""
         beats = np.arange(self.input.features).reshape(self.input.beats, -1)
-        products = [[f"{int(self.scale[k])} x{k}" for k in beat[:MOST_TERMS]] for beat in beats]
+        products = [[f"{int(self.scale[k])}*x{k}" for k in beat[:MOST_TERMS]] for beat in beats]
         more = ", ..." if self.input.lanes > MOST_TERMS else ""
         return [", ".join(beat) + more for beat in products]
 

@@ -96,7 +96,7 @@ class SerialText:
         acc_width = row.acc_hi.bit_length()
         if acc_width:
             d = self.digits.bits
-            shifted = Sum(f"a{j}", acc_width + d, 0, "", f"{{acc{j}_q, {d}'b0}}", meaning=f"{1 << d} acc{j}_q")
+            shifted = Sum(f"a{j}", acc_width + d, 0, "", f"{{acc{j}_q, {d}'b0}}", meaning=f"{1 << d}*acc{j}_q")
             self.stages[self.last].sums.append(shifted)
             before, top = (shifted.name, shifted.width), row.acc_hi << d
             if text:

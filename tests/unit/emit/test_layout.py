@@ -79,16 +79,16 @@ def test_a_wide_literal_is_the_same_number_in_pieces(width: int) -> None:
 
 
 def test_equations() -> None:
-    assert terms([(5, "x0"), (0, "x1"), (-1, "x2"), (1, "x3")]) == "5 x0 - x2 + x3"
-    assert terms([(-12, "x0")]) == "-12 x0"
+    assert terms([(5, "x0"), (0, "x1"), (-1, "x2"), (1, "x3")]) == "5*x0 - x2 + x3"
+    assert terms([(-12, "x0")]) == "-12*x0"
     assert terms([]) == "0"
-    assert terms([(k, f"x{k}") for k in range(1, 5)], most=2) == "x1 + 2 x2 + ... (2 more)"
-    assert output_equation(np.array([5, 0, -12]), 40, 0) == "requantize(5 x0 - 12 x2 + 40)"
-    assert output_equation(np.array([5, 1]), -3, 2) == "requantize(4 (5 x0 + x1) - 3)"
+    assert terms([(k, f"x{k}") for k in range(1, 5)], most=2) == "x1 + 2*x2 + ... (2 more)"
+    assert output_equation(np.array([5, 0, -12]), 40, 0) == "requantize(5*x0 - 12*x2 + 40)"
+    assert output_equation(np.array([5, 1]), -3, 2) == "requantize(4*(5*x0 + x1) - 3)"
     assert output_equation(np.array([0, 0]), 7, 2) == "requantize(7)"
     tile = np.array([[1, 2], [0, 0], [3, -4]])
-    assert tile_equations(tile, [4, 5, -1], [0, 1]) == "y4 += x0 + 2 x1; y5 += 0"
-    assert tile_equations(tile, [4, 5, 6], [0, 1], most=2) == "y4 += x0 + 2 x1; ..."
+    assert tile_equations(tile, [4, 5, -1], [0, 1]) == "y4 += x0 + 2*x1; y5 += 0"
+    assert tile_equations(tile, [4, 5, 6], [0, 1], most=2) == "y4 += x0 + 2*x1; ..."
     assert tile_equations(tile, [-1, -1, -1], [0, 1]) == "padding"
 
 
@@ -134,8 +134,8 @@ def test_every_emitted_file(name: str) -> None:
 def test_every_row_of_a_rom_says_its_weights() -> None:
     text = render(DESIGNS["norm"])[f"net_{LONG}.sv"]
     scale = DESIGNS["norm"].components[0].scale  # type: ignore[attr-defined]
-    rows = re.findall(r"// (\S+ x0, .*|\S+ x20, .*)", text)
-    assert [row.split(", ")[:2] for row in rows] == [[f"{scale[k]} x{k}", f"{scale[k + 1]} x{k + 1}"] for k in (0, 20)]
+    rows = re.findall(r"// (\S+\*x0, .*|\S+\*x20, .*)", text)
+    assert [row.split(", ")[:2] for row in rows] == [[f"{scale[k]}*x{k}", f"{scale[k + 1]}*x{k + 1}"] for k in (0, 20)]
 
 
 def test_every_output_has_its_equation() -> None:
