@@ -15,6 +15,7 @@ from torch import nn
 
 from mase_hw import samples as samples_module
 from mase_hw.emit import render
+from mase_hw.emit.layout import COLUMNS
 from mase_hw.flow import Compiled
 from mase_hw.ir import Design
 from mase_hw.numerics import Fixed, Rounding
@@ -99,6 +100,7 @@ def assert_rtl_equal(design: Design, tmp: Path, **arguments: Any) -> None:
     """Emitted, lint clean, elaborated, and equal to the reference in values and cycles."""
     files = write_rtl(design, tmp / "rtl")
     assert lint(files, design.name) == []
+    assert_layout(files)
     assert_pyslang_elaborates(files, design.name)
     outcome = run_rtl(design, files, tmp / "sim", **arguments)
     assert outcome.passed, "\n".join(outcome.failures)
@@ -106,6 +108,14 @@ def assert_rtl_equal(design: Design, tmp: Path, **arguments: Any) -> None:
     unstalled = outcome.pattern("none")
     assert unstalled.latency == design.schedule.latency
     assert all(stream.cycles_checked for stream in unstalled.streams if stream.role != "probe")
+
+
+def assert_layout(files: list[Path]) -> None:
+    """A licence line first, and no line over 100 columns."""
+    for file in files:
+        lines = file.read_text("utf-8").splitlines()
+        assert lines[0] == "// SPDX-License-Identifier: Apache-2.0", file
+        assert [line for line in lines if len(line) > COLUMNS] == [], file
 
 
 def assert_pyslang_elaborates(files: list[Path], top: str) -> None:

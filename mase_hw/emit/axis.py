@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mase_hw.emit.layout import fit
 from mase_hw.emit.render import module_name, rtl_environment
 from mase_hw.ir import Design, Stream
 
@@ -72,4 +73,4 @@ def render_axis(design: Design) -> dict[str, str]:
     """File name to text of the AXI4-Stream top; it comes after the design's own files."""
     axis = axis_top(design)
     text = rtl_environment().get_template("axis.v.j2").render(design=design, axis=axis)
-    return {axis.file: text}
+    return {axis.file: fit(text)}

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mase_hw import resources
 from mase_hw.emit.filters import FILTERS
+from mase_hw.emit.layout import comment, fit
 from mase_hw.ir import Component, Design, Instance, Pipe
 
 
@@ -34,7 +35,7 @@ class Part:
 
 def render(design: Design) -> dict[str, str]:
     """File name to text, in compile order: library, components, top."""
-    library: dict[str, Path] = {}
+    library = {"mase_stream_check": resources.rtl_templates() / "lib" / "mase_stream_check.sv"}
     own: dict[str, str] = {}
     parts = []
     for component in design.components:
@@ -71,7 +72,7 @@ def rtl_environment(folder: Path | None = None) -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters.update(FILTERS)
+    environment.filters.update(FILTERS, comment=comment)
     return environment
 
 
@@ -82,7 +83,7 @@ def _library_file(instance: Instance, name: str) -> Path:
 
 def _top(design: Design, parts: list[Part]) -> str:
     timing, ends = design.schedule, {y.name for y in design.outputs}
-    return (
+    text = (
         rtl_environment()
         .get_template("top.sv.j2")
         .render(
@@ -94,6 +95,7 @@ def _top(design: Design, parts: list[Part]) -> str:
             latency=timing.latency,
         )
     )
+    return fit(text)
 
 
 def module_name(design: Design, component: Component) -> str:
@@ -104,7 +106,7 @@ def module_name(design: Design, component: Component) -> str:
 def _component(part: Part, instance: Instance) -> str:
     path = f"{instance.template}.sv.j2" if instance.folder else f"ops/{instance.template}.sv.j2"
     component = part.component
-    return (
+    text = (
         rtl_environment(instance.folder)
         .get_template(path)
         .render(
@@ -118,3 +120,4 @@ def _component(part: Part, instance: Instance) -> str:
             **instance.values,
         )
     )
+    return fit(text)

@@ -95,12 +95,22 @@ def _short(text: str, limit: int = 50) -> str:
 
 def _walk(node: Any, raw: bytes, rng: random.Random) -> Iterator[Edit]:
     kind = node.kind.name
-    if kind in _SKIPPED:
+    if kind in _SKIPPED or _only_checks(node, kind):
         return
     yield from _here(node, kind, raw, rng)
     for child in node:
         if hasattr(child, "sourceRange"):  # a token is none
             yield from _walk(child, raw, rng)
+
+
+def _only_checks(node: Any, kind: str) -> bool:
+    """Whether this is no hardware: a check of parameters, the streams' checks in the top, or their module."""
+    if kind == "ModuleDeclaration":
+        return bool(node.header.name.rawText == "mase_stream_check")
+    if kind != "IfGenerate":
+        return False
+    members = [member.kind.name for member in getattr(node.block, "members", ())]
+    return str(node.condition).strip() == "CheckStreams" or set(members) == {"ElabSystemTask"}
 
 
 def _here(node: Any, kind: str, raw: bytes, rng: random.Random) -> Iterator[Edit]:

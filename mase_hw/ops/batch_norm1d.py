@@ -22,6 +22,7 @@ from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
 from mase_hw.ops.choice import Choice
 from mase_hw.ops.examples import BEATS, READER, RESULT, WEIGHT, example_stream
+from mase_hw.ops.linear.equation import MOST_TERMS
 from mase_hw.ops.linear.fold import Fold
 from mase_hw.ops.linear.folded_array import FoldedArray
 from mase_hw.ops.linear.folded_cost import row_luts, starts_cost, weights_cost
@@ -78,12 +79,20 @@ class BatchNorm1d(Pipe):
         values = {
             "array": array,
             "roms": [words(rom) for rom in array.rom_bits()],
+            "rom_notes": self._equations(),
             "starts": [word(row, array.start_bits) for row in array.starts],
             "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),
             "requantize": self._requantize,
             "step": self.finish,
         }
         return Instance(template="batch_norm1d", values=values, needs=("mase_requantize",))
+
+    def _equations(self) -> list[str]:
+        """The scales of each beat as text."""
+        beats = np.arange(self.input.features).reshape(self.input.beats, -1)
+        products = [[f"{int(self.scale[k])}*x{k}" for k in beat[:MOST_TERMS]] for beat in beats]
+        more = ", ..." if self.input.lanes > MOST_TERMS else ""
+        return [", ".join(beat) + more for beat in products]
 
     def cost(self) -> Cost:
         """A LUT for each bit of a row, tables, and a counter of beats. What is always zero is left out."""

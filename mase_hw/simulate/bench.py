@@ -71,6 +71,7 @@ class Job:
     drain: int = 64  # cycles to go on after the last beat, to see beats that nobody asked for
     fill: int = 64  # cycles in which the design fills up when its output is blocked
     waves: Path | None = field(default=None)
+    checks: bool = False  # the top has assertions on its streams, which its parameter CheckStreams turns on
 
 
 def simulate(job: Job, work: Path, cache: Path | None = None) -> Outcome:
@@ -164,7 +165,9 @@ def harness(job: Job) -> str:
         }
         for s in job.streams
     ]
-    return environment.get_template("harness.sv.j2").render(top=job.top, streams=streams, views=job.waves is not None)
+    return environment.get_template("harness.sv.j2").render(
+        top=job.top, streams=streams, views=job.waves is not None, checks=job.checks
+    )
 
 
 def _check(job: Job) -> None:

@@ -205,6 +205,7 @@ def make_job(
         drain=64 + 2 * slowest,
         fill=64 + min(2 * slowest, 4096),
         waves=waves,
+        checks=True,
     )
 
 

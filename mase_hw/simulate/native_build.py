@@ -22,6 +22,7 @@ DRIVER = "native_driver.cpp"
 # depend on the other components, and no object would be found again.
 VERILATE = (
     *("--cc", "--prefix", PREFIX, "--no-timing", "--assert", "-Wno-fatal", "-fno-dfg"),
+    "-Werror-USERFATAL",
     *("--x-assign", "unique", "--x-initial", "unique"),
     *("--output-split", "20000", "--output-split-cfuncs", "2000"),
 )

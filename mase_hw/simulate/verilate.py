@@ -22,6 +22,7 @@ EXECUTABLE = "simulator"
 # Registers that reset leaves alone start with random bits, so that a design that reads them is seen.
 VERILATE = (
     *("--cc", "--prefix", "Vtop", "--timing", "--timescale", "1ns/1ns", "--vpi", "--assert", "-Wno-fatal"),
+    "-Werror-USERFATAL",  # a module's own $fatal on a bad parameter
     *("--x-assign", "unique", "--x-initial", "unique"),
     *("--output-split", "20000", "--output-split-cfuncs", "2000"),
 )

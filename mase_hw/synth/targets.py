@@ -16,6 +16,11 @@ class Target:
     command: str
     with_dsp: str | None = ""  # None: the technology has none
     without_dsp: str = ""
+    lut_ram: bool = True  # False: its LUTs cannot be memories
+
+    def preparing(self) -> list[str]:
+        """Commands between reading and mapping. A wish that the technology cannot fulfil would be an error in Yosys."""
+        return [] if self.lut_ram else ["setattr -unset ram_style a:ram_style=distributed"]
 
     def mapping(self, top: str, dsp: bool) -> str:
         """The command that maps the design that has been read."""
@@ -28,7 +33,7 @@ TARGETS = {
     "xcup": Target("Xilinx UltraScale+", "synth_xilinx -family xcup -flatten -noiopad", without_dsp="-nodsp"),
     "xc7": Target("Xilinx 7 series", "synth_xilinx -family xc7 -flatten -noiopad", without_dsp="-nodsp"),
     "ecp5": Target("Lattice ECP5", "synth_ecp5 -noiopad", without_dsp="-nodsp"),
-    "ice40": Target("Lattice iCE40", "synth_ice40", with_dsp="-dsp"),
+    "ice40": Target("Lattice iCE40", "synth_ice40", with_dsp="-dsp", lut_ram=False),
     "generic": Target("6-input LUTs and flip-flops", "synth -flatten -lut 6", with_dsp=None),
 }
 
@@ -42,6 +47,7 @@ def script(files: Sequence[str], top: str, target: str, dsp: bool, keep: Sequenc
         [
             f"read_slang {hierarchy}--top {top} {' '.join(files)}",
             *(f"setattr -mod -set keep_hierarchy 1 *${top}.{instance(name)}" for name in keep),
+            *TARGETS[target].preparing(),
             TARGETS[target].mapping(top, dsp),
             "select *",  # leaves out the library's black boxes, which would be most of the netlist
             f"write_json -selected -noscopeinfo {NETLIST}",

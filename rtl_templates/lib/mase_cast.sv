@@ -1,6 +1,12 @@
-// Cast: every lane to another fixed-point type, y = requantize(x); with Rectify, a ReLU: y = max(requantize(x), 0).
+// SPDX-License-Identifier: Apache-2.0
 //
-// One register stage that moves when enable is high. Latency 1.
+// Cast: moves every lane of a stream to another fixed-point type.
+//
+// y = requantize(x) for each lane; with Rectify it is a ReLU, y = max(requantize(x), 0).
+// mase_requantize says what its parameters mean.
+//
+// Lane i of the input becomes lane i of the output, in the same beat. There is one register stage,
+// which loads when enable is high. Interval: one cycle for each beat. Latency 1.
 module mase_cast #(
   parameter int unsigned        Lanes     = 1,
   parameter int unsigned        InWidth   = 8,
@@ -24,7 +30,15 @@ module mase_cast #(
   output logic                      data_out_0_valid
 );
 
-  localparam int unsigned ValueWidth = InWidth + (InSigned ? 0 : 1);  // signed, whatever the input is
+  if (Lanes < 1) begin : gen_bad_lanes
+    $fatal(1, "mase_cast: Lanes = %0d is below 1", Lanes);
+  end
+  if (InWidth < 1) begin : gen_bad_inwidth
+    $fatal(1, "mase_cast: InWidth = %0d is below 1", InWidth);
+  end
+
+  // Requantize reads signed numbers: an unsigned lane gets a zero as its sign.
+  localparam int unsigned ValueWidth = InWidth + (InSigned ? 0 : 1);
   typedef logic signed [ValueWidth-1:0] value_t;
 
   logic [Lanes-1:0][InWidth-1:0] x;

@@ -1,4 +1,9 @@
-// FIFO of Depth beats. data_in_0_ready depends on registers alone. Latency 1.
+// SPDX-License-Identifier: Apache-2.0
+//
+// FIFO of Depth beats: y = x, in the order of arrival.
+//
+// data_in_0_ready depends on registers alone. Interval: one cycle for each beat, or two where Depth
+// is 1, because it is not filled in the cycle in which it is emptied. Latency 1.
 module mase_fifo #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4
@@ -12,6 +17,13 @@ module mase_fifo #(
   output logic             data_out_0_valid,
   input  logic             data_out_0_ready
 );
+
+  if (Width < 1) begin : gen_bad_width
+    $fatal(1, "mase_fifo: Width = %0d is below 1", Width);
+  end
+  if (Depth < 1) begin : gen_bad_depth
+    $fatal(1, "mase_fifo: Depth = %0d is below 1", Depth);
+  end
 
   localparam int unsigned IndexWidth = (Depth > 1) ? $clog2(Depth) : 1;
   localparam int unsigned CountWidth = $clog2(Depth + 1);

@@ -1,6 +1,9 @@
-// Gather: Ratio narrow beats of Width bits become one wide beat, the first in the lowest bits.
+// SPDX-License-Identifier: Apache-2.0
 //
-// Takes a beat in every cycle while the wide beat does not have to wait. Latency Ratio.
+// Gather: Ratio narrow beats of Width bits become one wide beat, y = {x[Ratio-1], ..., x[0]}.
+//
+// The first narrow beat is in the lowest bits. A narrow beat is taken in every cycle, unless the
+// wide beat before it has not been taken. Interval: Ratio cycles for each wide beat. Latency Ratio.
 module mase_gather #(
   parameter int unsigned Width = 8,
   parameter int unsigned Ratio = 2
@@ -15,7 +18,14 @@ module mase_gather #(
   input  logic                   data_out_0_ready
 );
 
-  localparam int unsigned CountWidth = (Ratio > 1) ? $clog2(Ratio) : 1;
+  if (Width < 1) begin : gen_bad_width
+    $fatal(1, "mase_gather: Width = %0d is below 1", Width);
+  end
+  if (Ratio < 2) begin : gen_bad_ratio
+    $fatal(1, "mase_gather: Ratio = %0d is below 2", Ratio);
+  end
+
+  localparam int unsigned CountWidth = $clog2(Ratio);
   typedef logic [CountWidth-1:0] count_t;
   localparam count_t Last = count_t'(Ratio - 1);
 

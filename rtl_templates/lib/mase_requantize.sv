@@ -1,9 +1,13 @@
-// Requantize: an integer plus a constant to another fixed-point type, the only place where bits are lost. Combinational.
+// SPDX-License-Identifier: Apache-2.0
 //
-// q = clamp(round((n + Offset) * 2**-Shift)) with round = floor, or half to even (ties go to the even neighbour); a
-// negative Shift appends zeros. With Rectify negative results become 0. SumWidth signed bits hold n + Offset, or with
-// half to even n + Offset + 2**(Shift-1). ClampLo = 0 promises that no result is too small, ClampHi = 0 that none is too
-// large.
+// Requantize: moves an integer plus a constant to another fixed-point type.
+//
+// q = clamp(round((n + Offset) * 2**-Shift)). Rounding is floor, or with HalfEven to the nearest,
+// ties to the even neighbour. A negative Shift appends zeros. With Rectify, negative results become
+// 0. SumWidth signed bits hold n + Offset, or with HalfEven n + Offset + 2**(Shift-1). ClampLo = 0
+// promises that no result is too small, ClampHi = 0 that none is too large.
+//
+// This is the only module that drops bits of a value. It is combinational: latency 0.
 module mase_requantize #(
   parameter int unsigned        InWidth   = 16,
   parameter int unsigned        SumWidth  = 17,
@@ -20,18 +24,35 @@ module mase_requantize #(
   output logic        [OutWidth-1:0] q_o
 );
 
+  if (InWidth < 1) begin : gen_bad_inwidth
+    $fatal(1, "mase_requantize: InWidth = %0d is below 1", InWidth);
+  end
+  if (SumWidth < 1) begin : gen_bad_sumwidth
+    $fatal(1, "mase_requantize: SumWidth = %0d is below 1", SumWidth);
+  end
+  if (OutWidth < 1) begin : gen_bad_outwidth
+    $fatal(1, "mase_requantize: OutWidth = %0d is below 1", OutWidth);
+  end
+  if (Shift > 63 || Shift < -63) begin : gen_bad_shift
+    $fatal(1, "mase_requantize: Shift = %0d is not within -63 to 63", Shift);
+  end
+
   localparam int unsigned Down = (Shift > 0) ? unsigned'(Shift) : 0;
   localparam int unsigned Up = (Shift < 0) ? unsigned'(-Shift) : 0;
-  // What is left of the sum has a bit at least, and two where a tie makes it even: -1 becomes -2.
+  // At least one bit of the sum is left after the shift, and two where ties go to even: -1 becomes
+  // -2.
   localparam int unsigned LeastWidth = Down + ((HalfEven && Down > 0) ? 2 : 1);
-  localparam int unsigned WideWidth = ((SumWidth > LeastWidth) ? SumWidth : LeastWidth);
+  localparam int unsigned WideWidth = (SumWidth > LeastWidth) ? SumWidth : LeastWidth;
   localparam int unsigned ValueWidth = WideWidth - Down + Up;
 
-  // Half to even is floor of the sum with one half, except that a tie becomes even: its lowest bit is cleared.
+  // Half to even is the floor of the sum with one half, except for a tie, whose lowest bit is
+  // cleared.
   localparam longint Half = (HalfEven && Down > 0) ? longint'(1) <<< (Down - 1) : 64'sd0;
   localparam longint Constant = Offset + Half;
 
-  (* keep *)logic signed [SumWidth-1:0] sum;
+  // `keep` is for Yosys: without it, its pass alumacc merges this addition with the ones before it
+  // into a sum of many operands, which takes more LUTs than one carry chain for each addition.
+  (* keep *) logic signed [SumWidth-1:0] sum;
   logic signed [WideWidth-1:0] wide;
   logic signed [ValueWidth-1:0] value;
 
@@ -41,7 +62,7 @@ module mase_requantize #(
     assign sum = SumWidth'(n_i);
   end
   if (InWidth > SumWidth) begin : gen_unused_high
-    logic unused_high;  // the sum's proven range is narrower than its first operand
+    logic unused_high;  // the proven range of the sum is narrower than n
     assign unused_high = ^n_i[InWidth-1:SumWidth];
   end
 
@@ -62,7 +83,8 @@ module mase_requantize #(
     assign value = wide;
   end
 
-  // The output without its sign bit has Bits bits; what the value has above them decides whether it is too large.
+  // The output has Bits bits without its sign. The bits of the value above them show whether it is
+  // too large or too small.
   localparam bit NonNegative = !OutSigned || Rectify;
   localparam int unsigned Bits = OutWidth - (OutSigned ? 1 : 0);
   logic negative, above, below;

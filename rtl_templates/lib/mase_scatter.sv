@@ -1,6 +1,9 @@
-// Scatter: one wide beat becomes Ratio narrow beats of Width bits, the lowest bits first.
+// SPDX-License-Identifier: Apache-2.0
 //
-// Gives a beat in every cycle; takes the next wide beat in the cycle in which the last narrow one leaves. Latency 1.
+// Scatter: one wide beat becomes Ratio narrow beats of Width bits, y[k] = x[k*Width+:Width].
+//
+// The lowest bits leave first. The next wide beat is taken in the cycle in which the last narrow
+// one leaves. Interval: Ratio cycles for each wide beat. Latency 1.
 module mase_scatter #(
   parameter int unsigned Width = 8,
   parameter int unsigned Ratio = 2
@@ -15,7 +18,14 @@ module mase_scatter #(
   input  logic                   data_out_0_ready
 );
 
-  localparam int unsigned CountWidth = (Ratio > 1) ? $clog2(Ratio) : 1;
+  if (Width < 1) begin : gen_bad_width
+    $fatal(1, "mase_scatter: Width = %0d is below 1", Width);
+  end
+  if (Ratio < 2) begin : gen_bad_ratio
+    $fatal(1, "mase_scatter: Ratio = %0d is below 2", Ratio);
+  end
+
+  localparam int unsigned CountWidth = $clog2(Ratio);
   typedef logic [CountWidth-1:0] count_t;
   localparam count_t Last = count_t'(Ratio - 1);
 
@@ -27,7 +37,7 @@ module mase_scatter #(
   assign in_fire  = data_in_0_valid && data_in_0_ready;
   assign out_fire = data_out_0_valid && data_out_0_ready;
 
-  // Shifting down instead of selecting: no wide multiplexer.
+  // The beats are shifted down, not selected: that needs no wide multiplexer.
   always_ff @(posedge clk) begin
     if (in_fire) beats_q <= data_in_0;
     else if (out_fire) beats_q <= beats_q >> Width;

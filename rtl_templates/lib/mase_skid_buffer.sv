@@ -1,6 +1,9 @@
-// Skid buffer: cuts the combinational path from data_out_0_ready to data_in_0_ready.
+// SPDX-License-Identifier: Apache-2.0
 //
-// Two registers; takes and gives a beat in every cycle. Latency 1.
+// Skid buffer: y = x, without a combinational path from data_out_0_ready to data_in_0_ready.
+//
+// Beats leave in the order of arrival. There are two registers. Interval: one cycle for each beat.
+// Latency 1.
 module mase_skid_buffer #(
   parameter int unsigned Width = 8
 ) (
@@ -14,6 +17,10 @@ module mase_skid_buffer #(
   input  logic             data_out_0_ready
 );
 
+  if (Width < 1) begin : gen_bad_width
+    $fatal(1, "mase_skid_buffer: Width = %0d is below 1", Width);
+  end
+
   logic [Width-1:0] out_q, skid_q;
   logic out_valid_q, skid_valid_q;
   logic in_fire, out_free;
@@ -21,7 +28,8 @@ module mase_skid_buffer #(
   assign in_fire = data_in_0_valid && data_in_0_ready;
   assign out_free = data_out_0_ready || !out_valid_q;
 
-  // A beat that arrives while the output is blocked waits in the skid register and leaves first.
+  // A beat that arrives while the output register is blocked waits in the skid register. It is the
+  // next to leave.
   always_ff @(posedge clk) begin
     if (out_free) out_q <= skid_valid_q ? skid_q : data_in_0;
     if (in_fire) skid_q <= data_in_0;

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mase_hw.adders import Add, Encoding, Pipeline
 from mase_hw.ir.stream import Stream
+from mase_hw.ops.linear.equation import terms
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Sum:
     text: str  # the adder's right side
     whole: str  # the node from the adder's result and what is wired through
     unused: tuple[str, ...] = ()  # upper bits of its operands that nothing is left of in the sum
+    meaning: str = ""  # its equation, but for constants
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Lane:
     name: str
     source: str
     parameters: Mapping[str, Any]
+    meaning: str
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,12 @@ class Stage:
 
 
 def stages_text(
-    pipeline: Pipeline, x: Stream, shift: int, parameters: Callable[[int], Mapping[str, Any]]
+    pipeline: Pipeline,
+    shift: int,
+    parameters: Callable[[int], Mapping[str, Any]],
+    meaning: Callable[[int], str],
 ) -> list[Stage]:
-    """Stage by stage; `shift` is that of every output against the bias."""
+    """Stage by stage; `shift` is that of every output against the bias, `meaning` an output's equation."""
     graph, wires = pipeline.encoding.graph, pipeline.encoding.wires
     stages = nodes_text(pipeline)
     for j, out in enumerate(graph.outputs):
@@ -62,7 +68,7 @@ def stages_text(
                 f"1'b0, {inverted}{node_name(pipeline, out.node, stage)}{tail}",
                 wires[out.node].width + zeros + 1,
             )
-        stages[stage].lanes.append(Lane(f"y{j}", source, {"InWidth": width, **parameters(j)}))
+        stages[stage].lanes.append(Lane(f"y{j}", source, {"InWidth": width, **parameters(j)}, meaning(j)))
         for later in range(stage, pipeline.stages):
             before = f"y{j}" if later == stage else f"y{j}_q{later}"
             stages[later].registers.append(Register(f"y{j}_q{later + 1}", pipeline.out_width, before))
@@ -81,14 +87,24 @@ def nodes_text(pipeline: Pipeline) -> list[Stage]:
     for k, add in enumerate(graph.adds):
         stage = pipeline.node_stage(graph.inputs + k)
         operands = (node_name(pipeline, add.a, stage), node_name(pipeline, add.b, stage))
-        stages[stage].sums.append(_sum(f"n{k}", add, operands, encoding, wires[graph.inputs + k].width))
+        text = _sum(f"n{k}", add, operands, encoding, wires[graph.inputs + k].width)
+        stages[stage].sums.append(replace(text, meaning=_meaning(add, graph.inputs)))
     return stages
+
+
+def _meaning(add: Add, inputs: int) -> str:
+    """The equation of a node."""
+    factors = ((-1 if add.minus_a else 1) << add.shift_a, (-1 if add.minus_b else 1) << add.shift_b)
+    return terms(zip(factors, (_label(add.a, inputs), _label(add.b, inputs)), strict=True))
+
+
+def _label(node: int, inputs: int) -> str:
+    return f"x{node}" if node < inputs else f"n{node - inputs}"
 
 
 def node_name(pipeline: Pipeline, node: int, stage: int) -> str:
     """The node as it is seen in a stage: itself where it is made, later its register."""
-    inputs = pipeline.encoding.graph.inputs
-    label = f"x{node}" if node < inputs else f"n{node - inputs}"
+    label = _label(node, pipeline.encoding.graph.inputs)
     return label if stage == pipeline.node_stage(node) else f"{label}_q{stage}"
 
 

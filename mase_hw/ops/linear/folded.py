@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mase_hw.adders import ADDERS_PER_STAGE
 from mase_hw.ir.component import REGISTERED, Instance
@@ -19,11 +20,13 @@ from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.linear.fold import Fold
-from mase_hw.ops.linear.folded_array import Bits, FoldedArray
+from mase_hw.ops.linear.folded_array import FoldedArray
 from mase_hw.ops.linear.folded_control import FoldedControl
 from mase_hw.ops.linear.folded_cost import folded_cost
-from mase_hw.ops.linear.folded_text import word, words
+from mase_hw.ops.linear.folded_text import step_equations, word, words
 from mase_hw.ops.linear.matrix import Matrix
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,8 @@ class LinearFolded(Matrix):
         counters, dense = array.counters, array.dense
         bits = array.rom_bits()
         roms = [np.concatenate(bits, 1)] if array.block_rom else bits
+        steps = np.arange(1, fold.steps + 1)[:, None]  # 0 is an address that no step has
+        notes = ["no step", *step_equations(array)]
         values = {
             "array": array,
             "fold": fold,
@@ -96,6 +101,7 @@ class LinearFolded(Matrix):
             "vector_last": _all(f"{name}_last" for name, _ in counters),
             "dense": dense,
             "roms": [words(rom if dense else _spread(rom, counters)) for rom in roms if rom.shape[1]],
+            "rom_notes": [notes[n] for n in (steps if dense else _spread(steps, counters))[:, 0]],
             "starts": [word(row, array.start_bits) for row in array.starts],
             "requantize": self._requantize,
             "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),
@@ -132,7 +138,7 @@ def _all(conditions: Iterable[str]) -> str:
     return " && ".join(conditions) or "1'b1"
 
 
-def _spread(rom: Bits, counters: Sequence[tuple[str, int]]) -> Bits:
+def _spread(rom: npt.NDArray[Number], counters: Sequence[tuple[str, int]]) -> npt.NDArray[Number]:
     """The ROM by an address of counters side by side: zeros where a counter never goes."""
     shape = [count for _, count in counters[::-1]]
     wide = [shape[0], *(1 << (count - 1).bit_length() for count in shape[1:])] if shape else []

@@ -11,6 +11,7 @@ from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.numerics.product import product
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import matrix_bounds, matrix_extremes
+from mase_hw.ops.linear.equation import output_equation
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,10 @@ class Matrix(Component):
 
     def extremes(self) -> tuple[Integers, ...]:
         return (matrix_extremes(self.input, self.matrix),)
+
+    def equation(self, j: int) -> str:
+        """Output `j` as text."""
+        return output_equation(self.matrix[j], int(self.bias[j]), self.product_shift)
 
     def requantize_parameters(self, offset: int, *outputs: int) -> dict[str, Any]:
         """Parameters of the requantize of these outputs, from their own bounds; `offset` is what it has to add."""

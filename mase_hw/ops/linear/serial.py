@@ -152,6 +152,10 @@ class LinearSerial(Matrix):
             "stages": text.stages,
             "endings": text.endings,
             "lanes": self.ends,
+            "equations": [
+                [self.equation(j) for j in range(row, len(self.matrix), len(self.rows))]
+                for row in range(len(self.rows))
+            ],
             "hold": self.hold,
             "step": self.finish,
             "adders": len(self.adds),

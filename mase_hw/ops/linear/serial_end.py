@@ -50,7 +50,8 @@ def grouped_end(
     constants = [offset + half for offset in offsets]
     text, varying = _by_group(constants, size, group)
     tail = f" << {zeros}" if zeros else ""
-    total = f"({size}'({name}){tail}) + {text}" if width else text
+    shifted = f"({size}'({name}){tail})" if tail else f"{size}'({name})"
+    total = f"{shifted} + {text}" if width else text
     meaning = "; ".join(f"{constant:+d}" for constant in constants)
     unused = f"{name}[{width - 1}:{max(0, size - zeros)}]" if width and width + zeros > size else ""
     rest, adds = requantize_cost(given), bool(width)

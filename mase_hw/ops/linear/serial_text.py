@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mase_hw.adders.tables import Table, group_bits
 from mase_hw.ops.linear.adder_text import Register, Sum, inputs_text, node_name, nodes_text
+from mase_hw.ops.linear.equation import terms
 from mase_hw.ops.linear.serial_plan import Digits, Feed, Row
 
 
@@ -95,13 +96,14 @@ class SerialText:
         acc_width = row.acc_hi.bit_length()
         if acc_width:
             d = self.digits.bits
-            shifted = Sum(f"a{j}", acc_width + d, 0, "", f"{{acc{j}_q, {d}'b0}}")
+            shifted = Sum(f"a{j}", acc_width + d, 0, "", f"{{acc{j}_q, {d}'b0}}", meaning=f"{1 << d}*acc{j}_q")
             self.stages[self.last].sums.append(shifted)
             before, top = (shifted.name, shifted.width), row.acc_hi << d
             if text:
                 size = max(min(top + hi, row.sum_hi).bit_length(), shifted.width, hi.bit_length())
                 total = f"{size}'({shifted.name}) + {size}'({text})"
-                self.stages[self.last].sums.append(Sum(f"b{j}", size, size, total, f"b{j}_sum"))
+                meaning = f"{shifted.name} + {text}"
+                self.stages[self.last].sums.append(Sum(f"b{j}", size, size, total, f"b{j}_sum", meaning=meaning))
                 before = (f"b{j}", size)
             text, hi, width = before[0], top + hi, before[1]
         else:
@@ -175,12 +177,13 @@ class SerialText:
             key = (bit.input, bit.place)
             self.reads[key] = max(self.reads.get(key, 0), stage)
         label = f"s{j}_{n}"
+        meaning = terms([(1, before)] * bool(before_width) + [(1 << zeros, name)])
         if alone:
             gap = f", {zeros}'b0" if zeros else ""
             if before_width:
                 pad = f", {zeros - before_width}'b0" if zeros > before_width else ""
                 gap = f"{pad}, {before}"
-            stage_text.sums.append(Sum(label, width, 0, "", f"{{{name}{gap}}}" if gap else name))
+            stage_text.sums.append(Sum(label, width, 0, "", f"{{{name}{gap}}}" if gap else name, meaning=meaning))
             return label, width
         gap = f"{top - table.width}'b0, " if top > table.width else ""
         operand = f"{{{name}[{table.width}], {gap}{name}[{table.width - 1}:0]}}" if gap else name
@@ -191,7 +194,8 @@ class SerialText:
             whole = f"{label}_sum[{size - 2}:0]"
         if zeros:
             whole = f"{{{whole}, {before}[{zeros - 1}:0]}}"
-        stage_text.sums.append(Sum(label, width, size, f"{size}'({rest}) + {size}'({operand})", whole))
+        total = f"{size}'({rest}) + {size}'({operand})"
+        stage_text.sums.append(Sum(label, width, size, total, whole, meaning=meaning))
         return label, width
 
 
@@ -208,7 +212,10 @@ def _table_text(name: str, table: Table, width: int, address: Sequence[str]) -> 
         first.append(f"{width - 1}'b{words[0][1:]}")
     literal = f"{len(rest)}'h{int(rest, 2):0{-(-len(rest) // 4)}x}"
     selected = ", ".join(reversed(address))
-    return TableText(name, width, len(words), f"{{{literal}, {', '.join(first)}}}", f"{{{selected}}}", _meaning(table))
+    label = terms([(1 << table.zeros, name)])
+    return TableText(
+        name, width, len(words), f"{{{literal}, {', '.join(first)}}}", f"{{{selected}}}", f"{label} = {_meaning(table)}"
+    )
 
 
 def _bit(i: int, place: int, stage: int) -> str:
@@ -223,12 +230,6 @@ def group_name(stage: int) -> str:
 
 def _meaning(table: Table) -> str:
     """The table's sum in words, for each group."""
-    found = []
-    for g in range(table.groups):
-        used = [bit for bit in table.bits if bit.weights[g]]
-        signs = ("-" if bit.weights[g] < 0 else "+" for bit in used)
-        terms = (
-            f"{sign} {abs(bit.weights[g])} x{bit.input}[{bit.place}]" for sign, bit in zip(signs, used, strict=True)
-        )
-        found.append(" ".join(terms) or "0")
-    return "; ".join(found)
+    return "; ".join(
+        terms((bit.weights[g], f"x{bit.input}[{bit.place}]") for bit in table.bits) for g in range(table.groups)
+    )

@@ -65,7 +65,7 @@ class LinearUnrolled(Matrix, Pipe):
         values = {
             "inputs": inputs_text(self.pipeline.encoding, self.input),
             "outputs": [f"y{j}_q{stages}" for j in range(self.output.features - 1, -1, -1)],
-            "stages": stages_text(self.pipeline, self.input, self.product_shift, self.lane_parameters),
+            "stages": stages_text(self.pipeline, self.product_shift, self.lane_parameters, self.equation),
             "unused": unused_bits(self.pipeline.encoding, self.input),
             "step": self.finish,
             "adders": len(self.graph.adds),

@@ -236,8 +236,8 @@ def test_a_component_alone_needs_its_own_files_and_never_the_top(tmp_path: Path)
     design = Design("beats", gather().components)  # a word of the comments in mase_gather.sv
     found = subjects(write_build(tmp_path / "net", design, {}, None).path)
     assert "beats" in found["gather"].texts["mase_gather.sv"].partition("module")[0]
-    assert list(found["gather"].texts) == ["mase_gather.sv", "beats_gather_alone.sv"]
-    assert list(found[""].texts) == ["mase_gather.sv", "beats.sv"]
+    assert list(found["gather"].texts) == ["mase_gather.sv", "mase_stream_check.sv", "beats_gather_alone.sv"]
+    assert list(found[""].texts) == ["mase_gather.sv", "mase_stream_check.sv", "beats.sv"]
 
 
 def judged(status: Any, line: int, **values: Any) -> Judged:

@@ -31,6 +31,32 @@ endmodule
 """
 
 
+CHECKS = """\
+module some #(
+  parameter bit CheckStreams = 1'b0
+) (
+  input logic [7:0] a,
+  output logic [7:0] b
+);
+  if ($bits(a) < 1) begin : gen_bad
+    $fatal(1, "some: %0d is below 1", $bits(a));
+  end
+  if (CheckStreams) begin : gen_checks
+    mase_stream_check #(.Width(8)) u_check (.data(a + 8'd1));
+  end
+  assign b = ~a;
+endmodule
+"""
+
+
+def test_checks_are_no_hardware() -> None:
+    found = [edit for edit in edits(CHECKS) if edit.operator != "constant"]
+    assert [edit.operator for edit in found] == ["inversion dropped"]
+    assert {CHECKS[: edit.start].count("\n") for edit in edits(CHECKS)} == {3, 4, 12}  # the ports, and the one line
+    renamed = CHECKS.replace("module some", "module mase_stream_check")
+    assert edits(renamed) == []
+
+
 def changes(operator: str) -> list[str]:
     return [f"{TEXT[edit.start : edit.end]}>{edit.new}" for edit in edits(TEXT) if edit.operator == operator]
 

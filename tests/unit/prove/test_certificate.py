@@ -61,7 +61,8 @@ def test_a_proved_build_verifies(build: Build) -> None:
     certificate = verify(build)
     assert certificate["proved"] is True
     assert set(certificate["files"]) == {
-        "manifest.json", "parameters.npz", "rtl/files.f", "rtl/mase_requantize.sv", "rtl/net.sv", "rtl/net_fc.sv",
+        "manifest.json", "parameters.npz", "rtl/files.f", "rtl/mase_requantize.sv", "rtl/mase_stream_check.sv",
+        "rtl/net.sv", "rtl/net_fc.sv",
     }  # fmt: skip
     assert {claim["about"] for claim in certificate["claims"]} == {"wiring", "timing", "handshake", "values", "widths"}
 
