@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mase_hw.emit import Build
-from mase_hw.ir import Component, Design
+from mase_hw.ir import Component, Design, Pipe
 from mase_hw.prove.claims.bounds import check_bounds, check_input
 from mase_hw.prove.claims.claim import Claim, NotProvedError, Reached
 from mase_hw.prove.claims.handshake import Explored, is_chain, prove_handshake
@@ -14,6 +14,8 @@ from mase_hw.prove.claims.timing import prove_timing
 from mase_hw.prove.claims.values import prove_values, unit
 from mase_hw.prove.claims.widths import prove_widths
 from mase_hw.prove.claims.wiring import prove_wiring
+from mase_hw.prove.control.moves import moves_beats, prove_moves
+from mase_hw.prove.joined import joined
 from mase_hw.prove.netlist.clocking import check_clocked, check_ports
 from mase_hw.prove.netlist.netlist import Netlist, elaborate
 from mase_hw.prove.words.symbolic import Symbolic
@@ -60,7 +62,7 @@ def prove_design(
             check_input(design)
         return prove_wiring(design, netlists[""])
 
-    claims = [_claim(design.name, "wiring", wiring)]
+    claims = [_claim(design.name, "wiring", wiring), _claim(design.name, "progress", lambda: _progress(design))]
     for component in design.components:
         progress(f"{component.name}: {component.kind}")
         claims += _component(component, netlists[component.name])
@@ -68,24 +70,16 @@ def prove_design(
     return Proof(tuple(claims))
 
 
+def _progress(design: Design) -> str:
+    """No deadlock, whatever the stalls: the components' handshakes, each proved to be its model's, put together."""
+    found = design.progress
+    if not found.goes_on:
+        raise NotProvedError(f"it stops; beats wait on {', '.join(found.stuck)}", refuted=True)
+    return f"the slowest run of the control models repeats itself after {found.beats:,} beats, so every run goes on"
+
+
 def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
     name = component.name
-    shared = not is_chain(component)  # its adders serve several beats
-    looked_at = unit(component)
-    explored: list[Explored | None] = []
-    evaluated: list[Symbolic] = []
-
-    def handshake() -> str:
-        method, found = prove_handshake(looked_at, netlist)
-        explored.append(found)
-        return method
-
-    def values() -> str:
-        check_bounds(component)
-        method, symbolic = prove_values(looked_at, netlist, explored[0] if explored else None)
-        evaluated.append(symbolic)
-        return method
-
     try:
         check_ports(component, netlist)
         check_clocked(netlist)
@@ -93,10 +87,56 @@ def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
         yield from (Claim(name, about, "open", "", str(error)) for about in ("timing", "handshake", "values"))
         return
     yield _claim(name, "timing", lambda: prove_timing(netlist))
+    if moves_beats(component):
+        yield from _moving(component, netlist)
+    elif len(component.inputs) > 1 and not isinstance(component, Pipe):
+        text = "a component with several inputs that is no join, fork or concatenation"
+        yield from (Claim(name, about, "open", "", text) for about in ("handshake", "values"))
+    else:
+        yield from _computing(component, netlist)
+
+
+def _moving(component: Component, netlist: Netlist) -> Iterator[Claim]:
+    """Forks and concatenations: one argument for handshake and values."""
+
+    def both() -> str:
+        check_bounds(component)
+        return prove_moves(component, netlist)
+
+    found = _claim(component.name, "handshake", both)
+    yield found
+    yield replace(found, about="values")
+
+
+def _computing(component: Component, netlist: Netlist) -> Iterator[Claim]:
+    name = component.name
+    shared = not is_chain(component) and len(component.inputs) == 1  # its adders serve several beats
+    views = joined(component, netlist)
+    explored: list[Explored | None] = []
+    evaluated: list[tuple[Component, Netlist, Symbolic]] = []
+
+    def handshake() -> str:
+        view, own = views[0]
+        method, found = prove_handshake(unit(view), own)
+        explored.append(found)
+        return method
+
+    def values() -> str:
+        for view, own in views:
+            check_bounds(view)
+            method, symbolic = prove_values(unit(view), own, explored[0] if explored else None)
+            evaluated.append((unit(view), own, symbolic))
+        return method
+
+    def widths() -> tuple[str, tuple[Reached, ...]]:
+        """Of a join with several beats, the beat whose sums reach furthest."""
+        view, own, symbolic = max(evaluated, key=lambda each: max((one.total.hi for one in each[2].sums), default=0))
+        return prove_widths(view, symbolic, own, accumulates=shared)
+
     yield _claim(name, "handshake", handshake)
     yield _claim(name, "values", values)
-    if evaluated:
-        yield _claim(name, "widths", lambda: prove_widths(looked_at, evaluated[0], netlist, accumulates=shared))
+    if len(evaluated) == len(views):
+        yield _claim(name, "widths", widths)
 
 
 def _claim(component: str, about: str, attempt: Callable[[], str | tuple[str, tuple[Reached, ...]]]) -> Claim:

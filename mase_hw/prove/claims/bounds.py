@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mase_hw.ir import Component, Design, full_range
+from collections.abc import Sequence
+
+from mase_hw.ir import Component, Design, Stream, full_range
+from mase_hw.ir.meaning import Move, Table
 from mase_hw.ops.affine import matrix_bounds
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.reference import rows_of
@@ -10,13 +13,22 @@ from mase_hw.prove.words.reference import rows_of
 
 def check_input(design: Design) -> None:
     """Raises where some input of the design is left out."""
-    x = design.input
-    if x != full_range(x.name, x.features, x.lanes, x.fixed):
-        raise NotProvedError(f"{x.name} is taken for less than all numbers of its type")
+    for x in design.inputs:
+        if x != full_range(x.name, x.features, x.lanes, x.fixed, x.frame):
+            raise NotProvedError(f"{x.name} is taken for less than all numbers of its type")
 
 
 def check_bounds(component: Component) -> None:
     """Raises where an output leaves the bounds that the next component counts on: rounding and clamping keep order."""
+    meaning = component.meaning()
+    if isinstance(meaning, Move):
+        for y, elements in zip(component.outputs, meaning.sources, strict=True):
+            sources = [(component.inputs[port].lo[k], component.inputs[port].hi[k]) for port, k in elements]
+            _check_within(y, [lo for lo, _ in sources], [hi for _, hi in sources])
+        return
+    if isinstance(meaning, Table):
+        _check_within(component.output, [int(v.min()) for v in meaning.values], [int(v.max()) for v in meaning.values])
+        return
     ends = matrix_bounds(component.input, *rows_of(component))
     step = component.finish
     if step is not None:
@@ -24,8 +36,11 @@ def check_bounds(component: Component) -> None:
             text = f"the exact sums reach from {ends[0].min()} to {ends[1].max()}, not from {step.lo} to {step.hi}"
             raise NotProvedError(text)
         ends = step.execute(ends[0]), step.execute(ends[1])
-    lo, hi = component.output.bounds
-    for k in range(len(lo)):
-        if ends[0][k] < lo[k] or ends[1][k] > hi[k]:
-            name = f"{component.output.name}[{k}]"
-            raise NotProvedError(f"{name} is taken for {lo[k]} to {hi[k]} and reaches {ends[0][k]} to {ends[1][k]}")
+    _check_within(component.output, ends[0].tolist(), ends[1].tolist())
+
+
+def _check_within(y: Stream, lo: Sequence[int], hi: Sequence[int]) -> None:
+    for k, (least, most) in enumerate(zip(lo, hi, strict=True)):
+        if least < y.lo[k] or most > y.hi[k]:
+            text = f"{y.name}[{k}] is taken for {y.lo[k]} to {y.hi[k]} and reaches {least} to {most}"
+            raise NotProvedError(text)

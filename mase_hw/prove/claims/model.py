@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mase_hw.ir import Component, Design
+from mase_hw.ir.branches import Fork
 from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import Claim, NotProvedError
@@ -26,23 +27,44 @@ def compare(design: Design, again: Design) -> int:
 
     How they are built does not matter, nor what stands between their layers.
     """
-    mine, theirs = ([c for c in each.components if not isinstance(c, Plumbing)] for each in (design, again))
+    mine, theirs = ([c for c in each.components if not isinstance(c, Plumbing | Fork)] for each in (design, again))
     names = [[component.name for component in each] for each in (mine, theirs)]
     if names[0] != names[1]:
         raise NotProvedError(f"it has {', '.join(names[0])}, and not {', '.join(names[1])}")
+    for a, b in zip(mine, theirs, strict=True):
+        for of_a, of_b in zip(a.inputs, b.inputs, strict=True):
+            if _made_by(design, of_a.name) != _made_by(again, of_b.name):
+                read = _made_by(design, of_a.name), _made_by(again, of_b.name)
+                raise NotProvedError(f"{a.name}: it reads {read[0]}, and not {read[1]}")
+    ends = [[_made_by(each, y.name) for y in each.outputs] for each in (design, again)]
+    if ends[0] != ends[1]:
+        raise NotProvedError(f"it returns {', '.join(ends[0])}, and not {', '.join(ends[1])}")
     return sum(_compare(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def _made_by(design: Design, stream: str) -> str:
+    """The component that computes what a stream carries, or the input of the design: through all that moves beats."""
+    while (writer := design.writers.get(stream)) is not None:
+        if not isinstance(writer, Plumbing | Fork):
+            return writer.name
+        stream = writer.input.name
+    return stream
 
 
 def _compare(a: Component, b: Component) -> int:
     for what, of_a, of_b in (
-        ("data_in", a.input.fixed, b.input.fixed),
+        ("data_in", [x.fixed for x in a.inputs], [x.fixed for x in b.inputs]),
         ("data_out", a.output.fixed, b.output.fixed),
         ("rounding", *(_rounding(each) for each in (a, b))),
     ):
         if of_a != of_b:
-            raise NotProvedError(f"{a.name}: {what} is {of_a}, and not {of_b}")
+            raise NotProvedError(f"{a.name}: {what} is {_shown(of_a)}, and not {_shown(of_b)}")
     (factors, constants), (wanted, moved) = rows_of(a), rows_of(b)
     return _same(f"{a.name}: factor", factors, wanted) + _same(f"{a.name}: constant", constants, moved)
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _rounding(component: Component) -> str:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable
 
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
 
+_DATA = re.compile(r"data_in_\d+")
+_HANDSHAKE = re.compile(r"data_out_\d+_valid|data_in_\d+_ready")
 _BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor")
 _CARRY = ("$add", "$sub", "$neg", "$mul")
 
 
 def prove_timing(netlist: Netlist) -> str:
     """How it was proved; raises where it was not."""
-    data = set(netlist.ports["data_in_0"])
-    ends = [port for port in ("data_out_0_valid", "data_in_0_ready") if port in netlist.ports]
+    data = {net for port, nets in netlist.ports.items() if _DATA.fullmatch(port) for net in nets}
+    ends = [port for port in sorted(netlist.ports, reverse=True) if _HANDSHAKE.fullmatch(port)]
     cone = cone_of(netlist, [net for port in ends for net in netlist.ports[port]])
     if touched := cone & data:
-        raise NotProvedError(f"{len(touched)} bits of data_in_0 reach {' or '.join(ends)}", refuted=True)
+        raise NotProvedError(f"{len(touched)} bits of data reach {' or '.join(ends)}", refuted=True)
     return f"the cones of {' and '.join(ends)} hold {len(cone)} bits, none of them data"
 
 

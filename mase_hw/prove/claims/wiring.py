@@ -1,58 +1,147 @@
-"""Wiring: the top is nothing but the components, joined as the design says, and one gate for each run of pipes."""
+"""Wiring: the top is nothing but the components, joined as the design says, and the gates of runs and joins.
+
+Data and valids are compared net by net. The gates are compared as functions: for every value of the signals that they
+may read, each enable, each ready of a run and each joined valid is what the design says.
+"""
 
 from __future__ import annotations
 
-from mase_hw.ir import Component, Design, Pipe, Stream
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from mase_hw.ir import Component, Design, Group, Stream
 from mase_hw.prove.claims.claim import NotProvedError
-from mase_hw.prove.netlist.netlist import Cell, Net, Netlist, component_of
+from mase_hw.prove.netlist.cells import function, operands
+from mase_hw.prove.netlist.netlist import Net, Netlist, component_of
+
+MAX_LEAVES = 12  # signals that one gate may read
 
 
 def prove_wiring(design: Design, top: Netlist) -> str:
     """How it was proved; raises where it was not."""
-    instances = {component_of(cell.type, design.name): cell for cell in top.cells if "$" in cell.type[1:]}
-    gates = {cell.ports["Y"][0]: cell for cell in top.cells if cell.type.startswith("$") and "Y" in cell.ports}
-    if set(instances) != {component.name for component in design.components}:
-        raise NotProvedError("the top does not hold the components of the design", refuted=True)
-    for port in ("clk", "rst"):
-        for name, cell in instances.items():
-            _same(cell.ports[port], top.ports[port], f"{port} of {name}")
-    source: Cell | Netlist = top
-    prefix = "data_in_0"
-    for run in (group.components for group in design.groups):
-        cells = [instances[component.name] for component in run]
-        sink = instances.get(_next(design, run[-1]))
-        ready = sink.ports.get("data_in_0_ready") if sink is not None else top.ports["data_out_0_ready"]
-        if sink is not None and ready is None:
-            ready = sink.ports["enable"]
-        for k, cell in enumerate(cells):
-            stream = run[k].input
-            _same(
-                _filled(cell.ports["data_in_0"], source.ports[prefix], stream),
-                source.ports[prefix],
-                f"data into {run[k].name}",
-            )
-            _same(cell.ports["data_in_0_valid"], source.ports[f"{prefix}_valid"], f"valid into {run[k].name}")
-            source, prefix = cell, "data_out_0"
-        assert ready is not None
-        if isinstance(run[0], Pipe):
-            enable = cells[0].ports["enable"]
-            for component, cell in zip(run, cells, strict=True):
-                _same(cell.ports["enable"], enable, f"enable of {component.name}")
-            _enable(gates, enable[0], ready[0], cells[-1].ports["data_out_0_valid"][0], run[0].name)
-            given = enable
+    return _Top(design, top).check()
+
+
+class _Top:
+    def __init__(self, design: Design, top: Netlist) -> None:
+        self.design, self.top = design, top
+        self.instances = {component_of(cell.type, design.name): cell for cell in top.cells if "$" in cell.type[1:]}
+        self.gates = {
+            net: (cell, k)
+            for cell in top.cells
+            if cell.type.startswith("$") and "Y" in cell.ports
+            for k, net in enumerate(cell.ports["Y"])
+        }
+        if set(self.instances) != {component.name for component in design.components}:
+            raise NotProvedError("the top does not hold the components of the design", refuted=True)
+        self._busy: set[Net] = set()  # gates that are being evaluated
+        self.groups = {component.name: group for group in design.groups for component in group.components}
+
+    def check(self) -> str:
+        for port in ("clk", "rst"):
+            for name, cell in self.instances.items():
+                _same(cell.ports[port], self.top.ports[port], f"{port} of {name}")
+        for component in self.design.components:
+            for k, x in enumerate(component.inputs):
+                self._input(component, k, x)
+        for group in self.design.groups:
+            self._group(group)
+        for y in self.design.outputs:
+            _same(self._data(y), self.top.ports[y.name], f"{y.name} of the design")
+            _same(self._valid(y), self.top.ports[f"{y.name}_valid"], f"{y.name}_valid of the design")
+        for x in self.design.inputs:
+            self._function(self.top.ports[f"{x.name}_ready"], *self._ready(x), "ready of the design")
+        return f"{len(self.instances)} components and {len(self.gates)} gates, every stream joined bit by bit"
+
+    def _input(self, component: Component, port: int, x: Stream) -> None:
+        """Data and valid of an input come from where the stream is written."""
+        cell = self.instances[component.name]
+        found, wanted = cell.ports[f"data_in_{port}"], self._data(x)
+        _same(_filled(found, wanted, x), wanted, f"data into {component.name}")
+        group = self.groups[component.name]
+        if group.is_run and component is group.components[0] and len(component.inputs) > 1:
+            if port == 0:
+                leaves = [self._valid(each)[0] for each in component.inputs]
+                self._function(cell.ports["data_in_0_valid"], leaves, all, f"joined valid of {component.name}")
         else:
-            _same(cells[-1].ports["data_out_0_ready"], ready, f"ready of {run[-1].name}")
-            given = cells[0].ports["data_in_0_ready"]
-        if run[0] is design.components[0]:
-            _same(given, top.ports["data_in_0_ready"], "ready of the design")
-    for port in ("data_out_0", "data_out_0_valid"):
-        _same(source.ports[port], top.ports[port], f"{port} of the design")
-    return f"{len(instances)} components and {len(gates)} gates, every stream joined bit by bit"
+            _same(cell.ports[f"data_in_{port}_valid"], self._valid(x), f"valid into {component.name}")
 
+    def _group(self, group: Group) -> None:
+        """The enable of a run, or the readies into the outputs of another component."""
+        first = group.components[0]
+        if not group.is_run:
+            for k, y in enumerate(group.outputs):
+                ready = self.instances[first.name].ports[f"data_out_{k}_ready"]
+                self._function(ready, *self._ready(y), f"ready of {first.name}")
+            return
+        enable = self.instances[first.name].ports["enable"]
+        for component in group.components:
+            _same(self.instances[component.name].ports["enable"], enable, f"enable of {component.name}")
+        leaves, formula = self._enable(group)
+        self._function(enable, leaves, formula, f"the enable of {first.name} is not `ready || !valid`: it")
 
-def _next(design: Design, component: Component) -> str:
-    k = design.components.index(component) + 1
-    return design.components[k].name if k < len(design.components) else ""
+    def _enable(self, group: Group) -> tuple[list[Net], Callable[[Sequence[bool]], bool]]:
+        """`ready || !valid` of the last stream, as a function of other signals."""
+        leaves, ready = self._ready(group.outputs[0])
+        valid = self._valid(group.outputs[0])[0]
+        return [*leaves, valid], lambda bits: ready(bits[:-1]) or not bits[-1]
+
+    def _ready(self, stream: Stream) -> tuple[list[Net], Callable[[Sequence[bool]], bool]]:
+        """The ready of a stream as a function of other signals."""
+        reader = self.design.readers.get(stream.name)
+        if reader is None:
+            return [self.top.ports[f"{stream.name}_ready"][0]], all
+        group = self.groups[reader.name]
+        if not group.is_run:
+            port = next(k for k, x in enumerate(reader.inputs) if x.name == stream.name)
+            return [self.instances[reader.name].ports[f"data_in_{port}_ready"][0]], all
+        leaves, enable = self._enable(group)
+        if reader is not group.components[0]:
+            return leaves, enable
+        others = [self._valid(x)[0] for x in reader.inputs if x.name != stream.name]
+        count = len(leaves)
+        return [*leaves, *others], lambda bits: enable(bits[:count]) and all(bits[count:])
+
+    def _data(self, stream: Stream) -> tuple[Net, ...]:
+        return self._written(stream, "")
+
+    def _valid(self, stream: Stream) -> tuple[Net, ...]:
+        return self._written(stream, "_valid")
+
+    def _written(self, stream: Stream, suffix: str) -> tuple[Net, ...]:
+        writer = self.design.writers.get(stream.name)
+        if writer is None:
+            return self.top.ports[f"{stream.name}{suffix}"]
+        port = next(k for k, y in enumerate(writer.outputs) if y.name == stream.name)
+        return self.instances[writer.name].ports[f"data_out_{port}{suffix}"]
+
+    def _function(
+        self, nets: Sequence[Net], leaves: Sequence[Net], formula: Callable[[Sequence[bool]], bool], what: str
+    ) -> None:
+        """Raises unless a net is this function of the leaves, whatever values they have."""
+        known = list(dict.fromkeys(leaves))
+        if len(nets) != 1 or len(known) > MAX_LEAVES:
+            raise NotProvedError(f"{what} is joined otherwise than the design says")
+        for values in product((0, 1), repeat=len(known)):
+            given: dict[Net, int] = {"0": 0, "1": 1, **dict(zip(known, values, strict=True))}
+            wanted = formula([bool(given[leaf]) for leaf in leaves])
+            if self._value(nets[0], given) != int(wanted):
+                raise NotProvedError(f"{what} is joined otherwise than the design says", refuted=True)
+
+    def _value(self, net: Net, given: dict[Net, int]) -> int | None:
+        """The value of a net, through gates; None where it depends on something else."""
+        if net in given:
+            return given[net]
+        if net not in self.gates or net in self._busy:  # what runs in a circle has no value
+            return None
+        cell, k = self.gates[net]
+        self._busy.add(net)
+        read = [[self._value(each, given) for each in cell.ports[port]] for port in operands(cell)]
+        self._busy.remove(net)
+        if any(bit is None for bits in read for bit in bits):
+            return None
+        numbers = [sum((bit or 0) << place for place, bit in enumerate(bits)) for bits in read]
+        return (function(cell)(*numbers) >> k) & 1
 
 
 def _filled(found: tuple[Net, ...], wanted: tuple[Net, ...], stream: Stream) -> tuple[Net, ...]:
@@ -71,14 +160,3 @@ def _filled(found: tuple[Net, ...], wanted: tuple[Net, ...], stream: Stream) -> 
 def _same(found: tuple[Net, ...], wanted: tuple[Net, ...], what: str) -> None:
     if found != wanted:
         raise NotProvedError(f"{what} is joined otherwise than the design says", refuted=True)
-
-
-def _enable(gates: dict[Net, Cell], enable: Net, ready: Net, valid: Net, name: str) -> None:
-    """`enable = ready || !valid`, and nothing else."""
-    gate = gates.get(enable)
-    if gate is not None and gate.type in ("$logic_or", "$or"):
-        sides = {*gate.ports["A"], *gate.ports["B"]}  # one bit each: of more, any would do
-        inverters = [gates[net] for net in sides if net in gates and gates[net].type in ("$logic_not", "$not")]
-        if len(sides) == 2 and ready in sides and any(inverter.ports["A"] == (valid,) for inverter in inverters):
-            return
-    raise NotProvedError(f"the enable of {name} is not `ready || !valid`", refuted=True)

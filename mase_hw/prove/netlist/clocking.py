@@ -14,7 +14,11 @@ _CLOCKS = ("CLK", "RD_CLK", "WR_CLK")
 
 def check_ports(component: Component, netlist: Netlist) -> None:
     """Raises where a port is wider or narrower than its stream."""
-    for port, stream in (("data_in_0", component.input), ("data_out_0", component.output)):
+    ports = [(f"data_in_{k}", x) for k, x in enumerate(component.inputs)]
+    ports += [(f"data_out_{k}", y) for k, y in enumerate(component.outputs)]
+    for port, stream in ports:
+        if port not in netlist.ports:
+            raise NotProvedError(f"it has no port {port}")
         if len(netlist.ports[port]) != stream.width:
             raise NotProvedError(f"{port} has {len(netlist.ports[port])} bits, not {stream.width}")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mase_hw.ir import Component
-from mase_hw.ir.meaning import Affine, Move
+from mase_hw.ir.meaning import Affine, Move, Table
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.carried import UNKNOWN, Bit, Function, Value, Word
@@ -25,6 +27,8 @@ class Reference:
     def __init__(self, component: Component) -> None:
         self.component = component
         self.step = component.finish
+        meaning = component.meaning()
+        self.table = meaning if isinstance(meaning, Table) else None
         x = component.input
         lo, hi = x.bounds
         self.factors, self.constants = rows_of(component)
@@ -84,23 +88,25 @@ class Reference:
         y = f"{self.component.output.name}[{element}]"
         if any(bit is UNKNOWN for bit in bits):
             raise NotProvedError(f"{y}: bit {bits.index(UNKNOWN)} is not a function of one affine sum of this vector")
-        if self.step is None or not self.step.changes:
+        step = self.step if self.table is None else Looked(self.table.values[element], self.table.lo[element])
+        if step is None or not step.changes:
             for k, bit in enumerate(bits):
                 if self.words.bit(exact, k) != bit:
                     raise NotProvedError(f"{y}: bit {k} is not bit {k} of {exact}")
             return
-        assert self.step is not None
         results: dict[tuple[int, ...], Integers] = {}  # for every value of a word
         for k, bit in enumerate(bits):
             base, node, (factor, constant) = self._function(y, k, bit, exact)
             least = factor * base.lo + constant  # a constant by itself may have more than 64 bits
             if base.hi - base.lo >= MAX_TABLE:
+                if self.table is not None:
+                    raise NotProvedError(f"{y}: a table of more than {MAX_TABLE:,} values")
                 wrong = wrong_places(self.words.diagrams, node, self._rounded(factor, constant)[k], base)
             else:
                 numbers = np.arange(base.lo, base.hi + 1)
                 key = factor, constant, base.lo, base.hi
                 if key not in results:
-                    results[key] = self.step.execute(factor * (numbers - base.lo) + least)
+                    results[key] = step.execute(factor * (numbers - base.lo) + least)
                 every = int(np.gcd.reduce(base.factors)) or 1  # the word meets only every so many-th number
                 column = self.words.diagrams.values(node, base.lo, base.hi)
                 wrong = numbers[(column != (results[key] >> k & 1)) & ((numbers - base.lo) % every == 0)]
@@ -149,6 +155,18 @@ class Reference:
         raise NotProvedError(f"{name}: bit {k} is not a function of the sum {exact}")
 
 
+@dataclass(frozen=True)
+class Looked:
+    """A function of one element as the last step of a component: looked up in a table that begins at `lo`."""
+
+    values: Integers
+    lo: int
+    changes = True
+
+    def execute(self, exact: Integers) -> Integers:
+        return self.values[exact - self.lo]
+
+
 def _ratio(exact: Word, base: Word) -> tuple[int, int] | None:
     """The exact sum as a multiple of the word that the hardware looks at, and a constant."""
     nonzero = np.flatnonzero(exact.factors)
@@ -166,6 +184,10 @@ def rows_of(component: Component) -> tuple[Integers, Integers]:
     meaning = component.meaning()
     if isinstance(meaning, Affine):
         return np.concatenate(meaning.factors, axis=1), meaning.constants
+    if isinstance(meaning, Table):
+        return np.eye(component.input.features, dtype=np.int64)[list(meaning.index)], np.zeros(
+            len(meaning.index), np.int64
+        )
     if isinstance(meaning, Move):
         starts = np.cumsum([0, *(x.features for x in component.inputs)])
         rows = [starts[port] + element for port, element in meaning.sources[0]]
