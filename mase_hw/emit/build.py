@@ -28,7 +28,7 @@ from mase_hw.ir.cost import Cost
 from mase_hw.numerics import Rounding
 from mase_hw.numerics.rounding import Integers
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ class Point:
     hardware: Mapping[str, int]
 
     @property
-    def luts(self) -> int:
+    def sites(self) -> int:
+        """LUT sites of every use."""
         return self.design.cost().logic
 
     @property
@@ -89,7 +90,7 @@ def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]
     while slowest >= least and (plan := planner.best(slowest, most_dsp)) is not None:
         plan = planner.best(plan.interval, most_dsp) or plan  # what `emit` finds when asked for this very interval
         first = first or plan.interval
-        if before is not None and plan.luts > before.luts:
+        if before is not None and plan.sites > before.sites:
             yield before
         before, slowest = plan, plan.interval - 1
         report(1 - math.log(plan.interval) / math.log(first) if first > 1 else 1)
@@ -101,7 +102,7 @@ def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]
 def _point(asked: ChoiceRequest, chain: Chain, plan: Plan) -> Point:
     wish = {"target_interval": plan.interval} | ({"dsp_budget": plan.dsp} if asked.dsp else {})
     design = lower(asked.target.top, chain, plan.choices, asked.target)
-    assert design.cost().logic == plan.luts, "the design does not cost what was planned"
+    assert design.cost().logic == plan.sites, "the design does not cost what was planned"
     assert design.schedule.interval <= plan.interval, "the design is slower than was planned"
     return Point(plan, design, chain.layers, wish)
 

@@ -34,7 +34,7 @@ from mase_hw.lowering.parts import (
 from mase_hw.lowering.space import FOREVER, Candidate
 from mase_hw.ops import Cast, rectified
 
-# LUTs of every use, DSP blocks, block RAMs, latencies added up; what comes first weighs more than all that follows
+# LUT sites of every use, DSP blocks, block RAMs, latencies added up; what comes first weighs more than all that follows
 Total = tuple[int, int, int, int]
 
 
@@ -64,7 +64,7 @@ class Plan:
 
     choices: tuple[Choice, ...]
     interval: int
-    luts: int
+    sites: int  # LUTs of every use, as a chip has them
     dsp: int
     bram: int
 
@@ -87,7 +87,7 @@ class Planner:
         self.wanted = wanted_types(self.chain.layers)
 
     def best(self, slowest: int = FOREVER, most_dsp: int | None = None) -> Plan | None:
-        """The plan with the fewest LUTs among those with an interval of at most `slowest`; None if there is none.
+        """The plan with the fewest LUT sites among those with an interval of at most `slowest`; None if there is none.
 
         Of equal ones that with fewer DSP blocks, then block RAMs, then the one whose latencies add up to less.
         """

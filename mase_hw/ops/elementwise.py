@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mase_hw.cost.xilinx.requantize import requantize_cost
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Result, finish
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,9 @@ class Elementwise(Pipe):
         return Instance(library="mase_cast", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        return sum([requantize_cost(self.step.parameters())] * self.input.lanes, Cost(ff=1))
+        x = self.input
+        lane = requantize_cost(self.step.parameters(), unsigned=0 if x.fixed.signed else x.fixed.width)
+        return lane.times(x.lanes) + Cost(ff=1)
 
 
 @dataclass(frozen=True, eq=False)

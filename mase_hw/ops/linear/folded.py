@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mase_hw.cost.xilinx.folded import folded_cost
 from mase_hw.ir.component import Instance
 from mase_hw.ir.control import Control
 from mase_hw.ir.cost import Cost
@@ -20,7 +21,6 @@ from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.linear.fold import Fold
 from mase_hw.ops.linear.folded_array import Bits, FoldedArray
 from mase_hw.ops.linear.folded_control import FoldedControl
-from mase_hw.ops.linear.folded_cost import folded_cost
 from mase_hw.ops.linear.folded_text import word, words
 from mase_hw.ops.linear.matrix import ADDERS_PER_STAGE, Matrix
 

@@ -101,7 +101,9 @@ class SerialText:
             if text:
                 size = max(min(top + hi, row.sum_hi).bit_length(), shifted.width, hi.bit_length())
                 total = f"{size}'({shifted.name}) + {size}'({text})"
-                self.stages[self.last].sums.append(Sum(f"b{j}", size, size, total, f"b{j}_sum"))
+                ends = sorted((shifted.width, hi.bit_length()))
+                bare = ends[1] - max(d, ends[0])
+                self.stages[self.last].sums.append(Sum(f"b{j}", size, size, total, f"b{j}_sum", bare=bare))
                 before = (f"b{j}", size)
             text, hi, width = before[0], top + hi, before[1]
         else:
@@ -191,7 +193,9 @@ class SerialText:
             whole = f"{label}_sum[{size - 2}:0]"
         if zeros:
             whole = f"{{{whole}, {before}[{zeros - 1}:0]}}"
-        stage_text.sums.append(Sum(label, width, size, f"{size}'({rest}) + {size}'({operand})", whole))
+        plain = (1 << min(before_width, width) - zeros) - 1  # bits of the other operand
+        bare = (plain & ~table.columns).bit_count()
+        stage_text.sums.append(Sum(label, width, size, f"{size}'({rest}) + {size}'({operand})", whole, bare=bare))
         return label, width
 
 
