@@ -26,7 +26,12 @@ from mase_hw.synth import synthesize
 
 GRID = Path(__file__).with_name("cost_grid.json")
 HALVES = ("fit", "held_out")
-RELATIVE = ("lut", "ff", "carry")  # errors in parts of what was measured; of the others in cells, and in levels
+RELATIVE = (
+    "sites",
+    "lut",
+    "ff",
+    "carry",
+)  # errors in parts of what was measured; of the others in cells, and in levels
 ABSOLUTE = ("lutram", "dsp", "bram", "depth")
 SMALL = 20  # cells: of a component with fewer, the error counts as that of one with so many
 TIMEOUT = 600.0

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file
 
 from mase_hw.ir import Design, full_range
-from mase_hw.ir.component import Component
+from mase_hw.ir.component import Component, rectified
 from mase_hw.ir.finish import Result
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.ir.stream import Stream
-from mase_hw.numerics import Fixed, Rounding
+from mase_hw.lowering.parts import array_lanes
+from mase_hw.numerics import Fixed, Rounding, to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
 from mase_hw.ops.batch_norm1d import batch_norm1d
@@ -28,6 +33,7 @@ from mase_hw.ops.linear.unrolled import unrolled
 from mase_hw.ops.relu import relu
 
 Config = dict[str, Any]
+Floats = npt.NDArray[np.float32]
 SEED = 4
 COUNTS = {
     "unrolled": 8,
@@ -43,10 +49,17 @@ COUNTS = {
     "gather": 4,
     "scatter": 4,
     "serial_groups": 6,
+    "folded_trained": 16,  # layers of a trained net on narrow arrays, as slow designs have them
+    "serial_trained": 4,
+    "unrolled_trained": 4,
 }
 # Both halves of a kind's earlier draw were looked at when its formula was made, so it was drawn again from new numbers.
-DRAWN_AGAIN = {"norm_beats": (1,)}
+DRAWN_AGAIN = {"norm_beats": (1,), "cast": (1,), "relu": (1,), "fifo": (3,)}
 MOST_WEIGHTS = 200  # of one layer, so that its synthesis takes seconds
+TRAINED = Path(__file__).parents[1] / "examples" / "digits" / "digits.safetensors"
+LAYERS = ("fc1", "fc2", "fc3")
+NARROW = 6  # the most lanes of a narrow array
+SLOW = (64, 128, 256, 512, 1024)  # intervals
 
 
 def grid() -> dict[str, Config]:
@@ -74,10 +87,14 @@ def design(config: Config) -> Design:
 
 def build(config: Config) -> Component:
     x = full_range("data_in_0", config["features"], config["lanes"], _fixed(config["x"]))
-    return _BUILDERS[config["kind"]](x, config)
+    made = _BUILDERS[config["kind"]](x, config)
+    return (rectified(made) or made) if config.get("rectify") else made
 
 
 def _draw(kind: str, rng: np.random.Generator) -> Config:
+    if kind.endswith("_trained"):
+        return _draw_trained(kind.removesuffix("_trained"), rng)
+
     def within(low: int, high: int) -> int:
         return int(rng.integers(low, high + 1))
 
@@ -119,15 +136,56 @@ def _draw(kind: str, rng: np.random.Generator) -> Config:
     return {**common, "array": list(array), "lanes": lanes_in, "lanes_out": lanes_out}
 
 
+def _draw_trained(built: str, rng: np.random.Generator) -> Config:
+    """A layer of the trained net, as a net of 4 to 8 bits has it: activations without a sign behind a ReLU."""
+    name = str(rng.choice(LAYERS if built == "folded" else LAYERS[1:]))
+    outputs, inputs = trained(name)[0].shape
+    bits, wide = (int(n) for n in rng.integers(4, 9, 2))  # of activations and of weights
+    x, kind = [bits, bits - 3, name == "fc1"], [wide, wide - 2, True]
+    last = name == "fc3"
+    found: Config = {"x": x, "result": [bits, bits - 3, last or bool(rng.integers(2))], "rectify": not last}
+    found |= {"rounding": str(rng.choice([rule.value for rule in Rounding])), "weight": kind, "bias": kind}
+    found |= {"layer": name, "adders_per_stage": int(rng.choice([2, 4, 4])), "features": inputs, "outputs": outputs}
+    if built == "unrolled":
+        return {**found, "lanes": inputs}
+    if built == "serial":
+        groups = int(rng.choice([1, 1, 2]))
+        return {**found, "lanes": inputs, "digit_bits": int(rng.integers(1, 3)), "groups": groups}
+    slowest = int(rng.choice([cycles for cycles in SLOW if cycles <= inputs * outputs]))
+    pairs = [(p, q) for p in range(1, NARROW + 1) for q in range(1, NARROW + 1)]
+    steps = {(p, q): -(-inputs // p) * -(-outputs // q) for p, q in pairs}
+    suited = [pair for pair in pairs if slowest / 2 < steps[pair] <= slowest]
+    array = suited[int(rng.integers(len(suited)))]
+    lanes = [int(rng.choice(side)) for side in array_lanes((inputs, outputs), array)]
+    return {**found, "array": list(array), "lanes": lanes[0], "lanes_out": lanes[1]}
+
+
+@cache
+def trained(layer: str) -> tuple[Floats, Floats]:
+    """Weights [out, in] and biases that training gave the digits example."""
+    tensors = load_file(TRAINED)
+    return tensors[f"{layer}.weight"], tensors[f"{layer}.bias"]
+
+
+def _constants(config: Config, inputs: int, weight: Fixed, bias: Fixed) -> tuple[Integers, Integers]:
+    """The weights and the biases of a layer: those of a trained one, or drawn."""
+    if "layer" in config:
+        pairs = zip(trained(config["layer"]), (weight, bias), strict=True)
+        matrix, constants = (to_integers(values, fixed, Rounding.HALF_EVEN) for values, fixed in pairs)
+        return matrix, constants
+    rng = np.random.default_rng(config["seed"])
+    matrix = _values(rng, weight, config["spread"], (config["outputs"], inputs))
+    return matrix, _values(rng, bias, config["spread"], (config["outputs"],))
+
+
 def _linear(x: Stream, config: Config) -> Component:
     weight, bias = _fixed(config["weight"]), _fixed(config["bias"])
-    rng = np.random.default_rng(config["seed"])
-    matrix = _values(rng, weight, config["spread"], (config["outputs"], x.features))
+    matrix, constants = _constants(config, x.features, weight, bias)
     alignment = align(x.fixed, weight, bias)
-    constants = _values(rng, bias, config["spread"], (config["outputs"],)) << alignment.constant_shift
+    constants = constants << alignment.constant_shift
     layer = ("dut_layer", x, matrix, constants, alignment, _result(config))
     per_stage = config["adders_per_stage"]
-    if config["kind"] == "unrolled":
+    if config["kind"].startswith("unrolled"):
         return unrolled(*layer, adders_per_stage=per_stage)
     if config["kind"].startswith("serial"):
         digits = {"digit_bits": config["digit_bits"], "groups": config.get("groups", 1)}
@@ -158,6 +216,9 @@ _BUILDERS: dict[str, Callable[[Stream, Config], Component]] = {
     "serial": _linear,
     "serial_groups": _linear,
     "folded": _linear,
+    "folded_trained": _linear,
+    "serial_trained": _linear,
+    "unrolled_trained": _linear,
     "folded_dsp": _linear,
     "norm": _norm,
     "norm_beats": _norm,

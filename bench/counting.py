@@ -47,7 +47,7 @@ class Counter:
     def submit(self, what: str, files: Sequence[Path], top: str) -> Future[Counted]:
         names = [file.name for file in files]
         contents = [part for file in files for part in (file.name, file.read_bytes())]
-        key = cache.key(["bench", version("pyosys"), script(names, top, TARGET, dsp=False), *contents])
+        key = cache.key(["bench, sites", version("pyosys"), script(names, top, TARGET, dsp=False), *contents])
         if key not in self._running:
             self._running[key] = self._pool.submit(self._count, what, list(files), top, key)
         return self._running[key]
@@ -63,7 +63,7 @@ class Counter:
             done = synthesize(files, top, TARGET, timeout=self._timeout, progress=self._go_on)
             result = {"cost": asdict(done.total), "seconds": done.seconds}
             (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
-            say(f"Yosys: {what}: {done.total.lut} LUTs, {done.seconds:.0f} s")
+            say(f"Yosys: {what}: {done.total.sites} sites, {done.total.lut} LUTs, {done.seconds:.0f} s")
 
         try:
             place = cache.entry(cache.root() / "bench", key, make)

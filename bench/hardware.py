@@ -81,7 +81,8 @@ def _tools() -> dict[str, str]:
 def _head() -> str:
     target = TARGETS["xcup"]
     tools = ", ".join(f"{name} {number}" for name, number in _tools().items())
-    return f"{target.command} {target.without_dsp}; LUT = LUT1..LUT6; {os.cpu_count()} cores; {tools}\n"
+    cells = "LUT = LUT1..LUT6; sites = LUT and bits of carry chains without one"
+    return f"{target.command} {target.without_dsp}; {cells}; {os.cpu_count()} cores; {tools}\n"
 
 
 def _show(console: Console, part: Part) -> None:

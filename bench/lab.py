@@ -100,15 +100,15 @@ class Ours:
 
     @property
     def predicted(self) -> int:
-        return int(self.build.design.cost().lut)
+        return int(self.build.design.cost().sites)
 
-    def luts(self) -> int | None:
+    def sites(self) -> int | None:
         cost = self.counted.result().cost
-        return cost.lut if cost else None
+        return cost.sites if cost else None
 
     def line(self, name: str = "mase-hw") -> Line:
         cycles = {"cycles": self.latency, "interval": self.interval, "exact": "yes" if self.exact else "NO"}
-        return _line(name, self.counted.result(), {**cycles, "LUT predicted": self.predicted})
+        return _line(name, self.counted.result(), {**cycles, "sites predicted": self.predicted})
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ class Peer:
     counted: Mapping[str, Future[Counted]]
 
     def best(self) -> int | None:
-        """The fewest LUTs of the variants that were synthesized."""
+        """The fewest LUT sites of the variants that were synthesized."""
         costs = [future.result().cost for future in self.counted.values()]
-        return min((cost.lut for cost in costs if cost), default=None)
+        return min((cost.sites for cost in costs if cost), default=None)
 
     def lines(self) -> list[Line]:
         if self.written is None:
@@ -136,7 +136,14 @@ def _line(name: str, counted: Counted, values: Mapping[str, float | str | None])
     cost = counted.cost
     if cost is None:
         return Line(name, values, counted.why)
-    cells = {"LUT": cost.lut, "LUT RAM": cost.lutram, "FF": cost.ff, "BRAM": cost.bram, "depth": cost.depth}
+    cells = {
+        "sites": cost.sites,
+        "LUT": cost.lut,
+        "LUT RAM": cost.lutram,
+        "FF": cost.ff,
+        "BRAM": cost.bram,
+        "depth": cost.depth,
+    }
     return Line(name, {**cells, **values, "Yosys s": counted.seconds})
 
 

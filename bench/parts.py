@@ -25,7 +25,7 @@ Finish = Callable[[], Part]
 Start = Callable[[Lab], Finish]
 
 INTERVALS = tuple(1 << k for k in range(11))
-MASE = {32: 13_558, 1024: 6_850}  # LUTs of MASE's own RTL for the layer, by interval; measured once, with this command
+MASE = {32: 13_558, 1024: 6_850}  # LUT cells of MASE's own RTL for the layer, by interval; its sites are no fewer
 SMALL = nets.random_net((16, 32, 5), 6, 3)
 LARGE = nets.random_net(growing.LARGE, 8, 4)
 LAYER = nets.random_net((16, 64), 8, 4, narrow=True)
@@ -44,7 +44,7 @@ def _at(interval: int) -> str:
     return f"[hardware]\ntarget_interval = {interval}\n"
 
 
-def against_peers(name: str, net: nets.Net, luts: int, cycles: int, how: Pipelining) -> Start:
+def against_peers(name: str, net: nets.Net, sites: int, cycles: int, how: Pipelining) -> Start:
     """A net at interval 1, with absolute limits."""
 
     def start(lab: Lab) -> Finish:
@@ -53,7 +53,7 @@ def against_peers(name: str, net: nets.Net, luts: int, cycles: int, how: Pipelin
 
         def finish() -> Part:
             part = Part(name, net.name, [ours.line(), *(line for other in others for line in other.lines())])
-            part.figures = [at_most("LUT", ours.luts(), luts), at_most("cycles", ours.latency, cycles)]
+            part.figures = [at_most("sites", ours.sites(), sites), at_most("cycles", ours.latency, cycles)]
             part.figures += [yes("exact", ours.exact), at_most("interval", ours.interval, 1)]
             return part
 
@@ -69,9 +69,9 @@ def norm(lab: Lab) -> Finish:
 
     def finish() -> Part:
         part = Part("norm", f"{LARGE.name}: a BatchNorm1d in front", [plain.line("without"), normed.line("with")])
-        with_it, without = normed.luts(), plain.luts()
+        with_it, without = normed.sites(), plain.sites()
         ratio = with_it / without if with_it and without else None
-        part.figures = [at_most("LUT, ratio to the net without", ratio, 1.3), yes("exact", normed.exact)]
+        part.figures = [at_most("sites, ratio to the net without", ratio, 1.3), yes("exact", normed.exact)]
         return part
 
     return finish
@@ -90,9 +90,9 @@ def trained(lab: Lab) -> Finish:
         part = Part("trained", "a trained net, interval 1")
         for net, ours, others in found:
             part.lines += [Line(net.name, {}), ours.line(), *(line for other in others for line in other.lines())]
-            luts, best = ours.luts(), min(filter(None, (other.best() for other in others)), default=None)
-            ratio = luts / best if luts and best else None
-            part.figures += [at_most(f"{net.width} bit: LUT, ratio to the best peer", ratio, 0.95)]
+            sites, best = ours.sites(), min(filter(None, (other.best() for other in others)), default=None)
+            ratio = sites / best if sites and best else None
+            part.figures += [at_most(f"{net.width} bit: sites, ratio to the best peer", ratio, 0.95)]
             part.figures += [yes(f"{net.width} bit: exact", ours.exact)]
         return part
 
@@ -107,9 +107,9 @@ def folded(lab: Lab) -> Finish:
     def finish() -> Part:
         part = Part("folded", f"{LAYER.name}, one layer, folded; MASE's RTL: 6,850 LUT for 1x1, 13,558 for 4x8")
         for size, ours in found.items():
-            name, (luts, interval) = "{}x{}".format(*size), limits[size]
+            name, (sites, interval) = "{}x{}".format(*size), limits[size]
             part.lines.append(ours.line(name))
-            part.figures += [at_most(f"{name}: LUT", ours.luts(), luts), yes(f"{name}: exact", ours.exact)]
+            part.figures += [at_most(f"{name}: sites", ours.sites(), sites), yes(f"{name}: exact", ours.exact)]
             part.figures += [at_most(f"{name}: interval", ours.interval, interval)]
         return part
 
@@ -125,14 +125,14 @@ def intervals(lab: Lab) -> Finish:
         part = Part("intervals", f"{LAYER.name}, one layer, target_interval alone")
         part.lines = [ours.line(f"{interval}: {_chosen(ours)}") for interval, ours in found.items()]
         part.lines += [line for other in others for line in other.lines()]
-        part.figures = [_falls("LUT", found), _falls("LUT and LUT RAM", found, ram=True)]
+        part.figures = [_falls("sites", found), _falls("sites and LUT RAM", found, ram=True)]
         slow = [interval for interval, ours in found.items() if ours.interval > interval]
         part.figures.append(Figure("intervals kept", f"all but {slow}" if slow else "all", "all", not slow))
         peer = min(filter(None, (other.best() for other in others)), default=None)
         for interval, limit in {1: peer, **MASE}.items():
             if limit is not None:
                 who = "a peer" if interval == 1 else "MASE's RTL"
-                part.figures.append(at_most(f"interval {interval}: LUT, {who}", found[interval].luts(), limit))
+                part.figures.append(at_most(f"interval {interval}: sites, {who}", found[interval].sites(), limit))
         part.figures.append(yes("exact, all", all(ours.exact for ours in found.values())))
         return part
 
@@ -141,7 +141,7 @@ def intervals(lab: Lab) -> Finish:
 
 def _falls(what: str, found: dict[int, Ours], ram: bool = False) -> Figure:
     costs = [ours.counted.result().cost for ours in found.values()]
-    counts = [cost.logic if ram else cost.lut for cost in costs if cost]
+    counts = [cost.logic if ram else cost.sites for cost in costs if cost]
     falls = sum(after < before for before, after in pairwise(counts))
     ok = falls == len(costs) - 1 if all(costs) else None
     return Figure(f"{what} falls at every step", f"at {falls} of {len(costs) - 1}", "all", ok)
@@ -240,7 +240,7 @@ def growth(lab: Lab) -> Part:
 
 TIMED = {"emit": emit, "growth": growth}  # these come first, while nothing else runs
 STARTS: dict[str, Start] = {
-    "small": against_peers("small", SMALL, 4_400, 5, Pipelining(6, 4)),
+    "small": against_peers("small", SMALL, 5_000, 5, Pipelining(6, 4)),
     "large": against_peers("large", LARGE, 40_000, 9, DEEP),
     "norm": norm,
     "trained": trained,

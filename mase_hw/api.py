@@ -130,7 +130,7 @@ class CompiledDesign:
 
     @cached_property
     def cost(self) -> Cost:
-        """LUTs, registers, DSP blocks and block RAMs, predicted."""
+        """LUT sites and cells, registers, DSP blocks and block RAMs, predicted."""
         return self.hardware.cost()
 
     def emit(self, path: str | Path | None = None, *, replace: bool = False) -> Build:
@@ -224,7 +224,7 @@ class CompiledDesign:
     def __repr__(self) -> str:
         x, y = self.hardware.input, self.hardware.output
         ends = f"{x.features} x {x.fixed} -> {y.features} x {y.fixed}"
-        cost = f"{self.cost.logic} LUT, {self.cost.ff} FF, {self.cost.dsp} DSP, {self.cost.bram} BRAM predicted"
+        cost = f"{self.cost.logic} LUT sites, {self.cost.ff} FF, {self.cost.dsp} DSP, {self.cost.bram} BRAM predicted"
         return f"<{self.name}: {ends}, interval {self.interval}, latency {self.latency}, {cost}>"
 
     def _repr_html_(self) -> str:

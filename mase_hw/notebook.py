@@ -24,9 +24,22 @@ def design_html(design: Design) -> str:
     blocks = [(component.name, _kind(component)) for component in design.components]
     labels = [stream_label(stream) for stream in design.streams]
     cost, schedule = design.cost(), design.schedule
-    figures = f"interval {schedule.interval}, latency {schedule.latency} cycles, exact; predicted: {cost.logic} LUT, "
-    figures += f"{cost.ff} FF, {cost.dsp} DSP, {cost.bram} BRAM"
-    columns = ("node", "op", "built", "data_in", "weight", "bias", "data_out", "interval", "latency", "LUT", "FF")
+    figures = f"interval {schedule.interval}, latency {schedule.latency} cycles, exact; predicted: "
+    figures += f"{cost.logic} sites, {cost.cells} LUT, {cost.ff} FF, {cost.dsp} DSP, {cost.bram} BRAM"
+    columns = (
+        "node",
+        "op",
+        "built",
+        "data_in",
+        "weight",
+        "bias",
+        "data_out",
+        "interval",
+        "latency",
+        "sites",
+        "LUT",
+        "FF",
+    )
     return "".join(
         [
             f"<div><b>{escape(design.name)}</b>: {escape(figures)}</div>",
@@ -142,7 +155,7 @@ def _node(design: Design, k: int) -> tuple[object, ...]:
     types = [fixed_label(fixed) for fixed in (node.data_in, node.weight, node.bias, node.data_out)]
     interval = max((component.interval for component in made), default=0)
     latency = main[0].latency if main else 0
-    figures = (sum(cost.logic for cost in costs), sum(cost.ff for cost in costs))
+    figures = (sum(cost.logic for cost in costs), sum(cost.cells for cost in costs), sum(cost.ff for cost in costs))
     return (node.name, node.op, node.implementation, *types, interval, latency, *figures)
 
 

@@ -58,9 +58,20 @@ class Encoding:
         add = self.graph.adds[k]
         return self.wires[self.graph.inputs + k].width - max(add.shift_a, add.shift_b) if self.overlap(k) else 0
 
+    def driven(self, k: int) -> int:
+        """Bits of addition `k`'s carry chain where an operand has a bit: each takes a LUT site."""
+        add = self.graph.adds[k]
+        ends = (self.wires[add.a].width + add.shift_a, self.wires[add.b].width + add.shift_b)
+        top = min(max(ends), self.wires[self.graph.inputs + k].width)
+        return top - max(add.shift_a, add.shift_b) if self.overlap(k) else 0
+
     @property
     def luts(self) -> int:
         return sum(self.overlap(k) for k in range(len(self.graph.adds)))
+
+    @property
+    def sites(self) -> int:
+        return sum(self.driven(k) for k in range(len(self.graph.adds)))
 
 
 def encode(graph: AdderGraph, lo: Integers, hi: Integers) -> Encoding:

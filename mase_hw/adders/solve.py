@@ -94,7 +94,7 @@ def _block(matrix: Integers, lo: Integers, hi: Integers, solver: str) -> AdderGr
     if cost < TRIES_SECONDS:
         tries += [lambda: _da4ml(matrix, lo, hi, 1), lambda: shared_graph(matrix, widths)]
     graphs = [attempt() for attempt in tries]
-    return min(graphs, key=lambda graph: (encode(graph, lo, hi).luts, graph.depth))
+    return min(graphs, key=lambda graph: (encode(graph, lo, hi).sites, graph.depth))
 
 
 def _da4ml(matrix: Integers, lo: Integers, hi: Integers, extra_depth: int) -> AdderGraph:

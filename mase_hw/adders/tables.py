@@ -85,12 +85,16 @@ class Table:
         return found + [0] * ((1 << len(self.bits) + group_bits(self.groups)) - len(found))
 
     @cached_property
-    def luts(self) -> int:
-        """Columns that are not constant."""
+    def columns(self) -> int:
+        """A bit for each column that is not constant."""
         used = 0
         for entry in self.entries:
             used |= entry
-        return used.bit_count()
+        return used
+
+    @property
+    def luts(self) -> int:
+        return self.columns.bit_count()
 
 
 def group_bits(groups: int) -> int:

@@ -14,10 +14,10 @@ from mase_hw.cli.console import json_option, output
 from mase_hw.cli.options import need_toml
 from mase_hw.config import load_config
 from mase_hw.emit import Build
+from mase_hw.ir.cost import COLUMNS, PREDICTED
 from mase_hw.report.layers import built, type_text
 
-PREDICTED = "predicted: Yosys' cells of a Xilinx UltraScale+, not a vendor's figure"
-_NUMBERS = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
+_NUMBERS = ("interval", "latency", "sites", "LUT", "FF", "DSP", "BRAM")
 
 
 @click.command("emit", short_help="Quantize a model, choose its hardware, write RTL.")
@@ -33,8 +33,9 @@ def command(model: Path, out: Path | None, replace: bool) -> None:
       target_interval = 8                   the smallest design that takes a vector every 8 cycles
       lut_budget = 9000, dsp_budget = 20    the fastest design that keeps within these
       both                                  the smallest that does both
-    LUTs, flip-flops, DSP blocks and block RAMs (of 18 Kbit) in the table are predicted. `mase-hw explore` shows what
-    every interval would take, `mase-hw synth` counts the cells of what was written.
+    The table's LUTs, flip-flops, DSP blocks and block RAMs (of 18 Kbit) are predicted. `sites` are the LUTs that a chip
+    has to give: LUT cells, and bits of carry chains without one. `mase-hw explore` shows what every interval would
+    take, `mase-hw synth` counts the cells of what was written.
 
     An older build of MODEL is replaced. The build of another TOML is not: give --out, or --replace.
 
@@ -55,7 +56,7 @@ def command(model: Path, out: Path | None, replace: bool) -> None:
     console.document(document(build, notes))
     console.show(_table(build.manifest))
     console.line(cycles(build))
-    console.line(f"LUT, FF, DSP, BRAM are {PREDICTED}")
+    console.line(f"{COLUMNS} are {PREDICTED}")
     if build.axis is not None:
         console.line(f"AXI4-Stream top: {build.axis.module}")
     console.final(f"written: {build.path}   next: mase-hw sim {build.path}")
@@ -95,7 +96,8 @@ def _table(manifest: Mapping[str, Any]) -> Table:
 
 
 def _figures(cost: Mapping[str, int]) -> list[str]:
-    return [str(cost["lut"] + cost["lutram"]), *(str(cost[key]) for key in ("ff", "dsp", "bram"))]
+    luts = [cost[key] + cost["lutram"] for key in ("sites", "lut")]
+    return [str(number) for number in (*luts, *(cost[key] for key in ("ff", "dsp", "bram")))]
 
 
 def _solver_notes(manifest: Mapping[str, Any]) -> list[str]:

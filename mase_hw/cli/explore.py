@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def command(model: Path, out: Path | None, max_interval: int | None, dsp: bool) -> None:
     """Find the Pareto front of the model that the TOML file MODEL describes.
 
-    For every interval (cycles per vector) that pays, the design with the fewest LUTs that reaches it. Nothing is built:
-    the LUTs are predicted, the intervals and latencies exact. What [passes.hardware] fixes stays fixed;
+    For every interval (cycles per vector) that pays, the design with the fewest LUT sites that reaches it. Nothing is
+    built: the sites are predicted, the intervals and latencies exact. What [passes.hardware] fixes stays fixed;
     target_interval and lut_budget of [hardware], which pick a point of the front, are not looked at.
 
     \b
@@ -84,11 +84,11 @@ def _print(console: Output, explored: Explored) -> None:
     from mase_hw.explore.report import NOTE
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("interval", "LUT", "FF", "DSP", "BRAM", "latency", "chosen"):
+    for title in ("interval", "sites", "LUT", "FF", "DSP", "BRAM", "latency", "chosen"):
         table.add_column(title, overflow="fold", justify="left" if title == "chosen" else "right")
     for point in explored.points:
         cost, schedule = point.design.cost(), point.design.schedule
-        numbers = (schedule.interval, point.luts, cost.ff, cost.dsp, cost.bram, schedule.latency)
+        numbers = (schedule.interval, point.sites, cost.cells, cost.ff, cost.dsp, cost.bram, schedule.latency)
         table.add_row(*map(str, numbers), point.told)
     console.show(table)
     console.line(NOTE)

@@ -31,8 +31,8 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 def command(op: str | None, built: str | None, rtl: bool) -> None:
     """Explain the operator OP: what it computes, its types and ports, how it can be built and in how many cycles.
 
-    The example is a small one that the emitter renders now; interval, latency and LUTs below it are those of this very
-    example. Without OP, list the operators.
+    The example is a small one that the emitter renders now; interval, latency and LUT sites below it are those of this
+    very example. Without OP, list the operators.
 
     \b
     Examples:
@@ -111,7 +111,7 @@ def _told(way: Built) -> str:
     x, y, cost = part.input, part.output, part.cost()
     sides = [f"{side.features} x {side.fixed} in {side.beats} beat{'s' * (side.beats > 1)}" for side in (x, y)]
     cycles = f"interval {part.interval}, latency {part.latency}"
-    return f"{' -> '.join(sides)}; {cycles}; {cost.logic} LUT and {cost.ff} FF predicted"
+    return f"{' -> '.join(sides)}; {cycles}; {cost.logic} LUT sites and {cost.ff} FF predicted"
 
 
 def _document(page: Page, way: Built) -> dict[str, Any]:

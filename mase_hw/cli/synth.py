@@ -16,7 +16,7 @@ from mase_hw.synth.measure import measure
 from mase_hw.synth.pnr import Routed
 from mase_hw.synth.targets import TARGETS
 
-COMPARED = ("lut", "ff")  # predicted figures that stand beside the measured ones
+COMPARED = ("sites", "ff")  # predicted figures that stand beside the measured ones
 
 
 @click.command("synth", short_help="Count a build's cells per component with Yosys.")
@@ -34,7 +34,8 @@ def command(build: Path, target: str, dsp: bool | None, flat: bool, pnr: bool, t
 
     \b
     The total is that of the flat design. The components are counted in a run of their own that keeps them apart; what
-    is optimized across their borders shows in the total only, so that their sum differs from it. Depth is the longest
+    is optimized across their borders shows in the total only, so that their sum differs from it. `sites` are the LUTs
+    that a chip has to give: Yosys' LUT cells, and bits of carry chains without one. Depth is the longest
     run of logic between registers, a carry chain counting once. The report is also written to
     BUILD/report/synth-TARGET.json. These are Yosys' figures; the vendor's tools give others.
 
@@ -76,7 +77,7 @@ def _short(text: str, width: int) -> str:
 def _table(content: dict[str, Any]) -> Table:
     """A row per component, what lies between them, and the flat total. Kinds that nothing uses have no column."""
     rows = [*content["components"], *([content["outside"]] if content["outside"] else []), content["total"]]
-    kinds = [kind for kind in KINDS if kind in ("lut", "ff") or any(row[kind] for row in rows)]
+    kinds = ["sites", *(kind for kind in KINDS if kind in ("lut", "ff") or any(row[kind] for row in rows))]
     # Costs are predicted for xcup alone; beside another technology's cells they would mislead.
     predicted = content["target"] == "xcup" and any("predicted" in row for row in content["components"])
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -113,8 +114,8 @@ def _lines(content: dict[str, Any], routed: Routed | None) -> list[str]:
     if path["levels"]:
         lines.append(f"depth: {path['levels']} levels, {path['cells']} cells, from {path['start']} to {path['end']}")
     if content["outside"]:
-        luts = sum(row["lut"] for row in [*content["components"], content["outside"]])
-        lines.append(f"components kept apart: {luts} LUTs; flat, optimized across their borders: {total['lut']}")
+        apart = sum(row["sites"] for row in [*content["components"], content["outside"]])
+        lines.append(f"components kept apart: {apart} sites; flat, optimized across their borders: {total['sites']}")
     if routed:
         lines.append(f"nextpnr: {routed.fmax_mhz:.1f} MHz on an ECP5 {routed.device}, speed grade {routed.speed_grade}")
     dsp = "with" if content["dsp"] else "without"

@@ -30,7 +30,7 @@ from mase_hw.numerics import Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.numerics.saturation import totals
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ class Point:
     hardware: Mapping[str, int]
 
     @property
-    def luts(self) -> int:
+    def sites(self) -> int:
+        """LUT sites of every use."""
         return self.design.cost().logic
 
     @property
@@ -84,7 +85,7 @@ def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]
     while slowest >= least and (plan := planner.best(slowest, most_dsp)) is not None:
         plan = planner.best(plan.interval, most_dsp) or plan  # what `emit` finds when asked for this very interval
         first = first or plan.interval
-        if before is not None and plan.luts > before.luts:
+        if before is not None and plan.sites > before.sites:
             yield before
         before, slowest = plan, plan.interval - 1
         report(1 - math.log(plan.interval) / math.log(first) if first > 1 else 1)
@@ -97,7 +98,7 @@ def _point(asked: ChoiceRequest, layers: LayerGraph, plan: Plan) -> Point:
     wish = {"target_interval": plan.interval} | ({"dsp_budget": plan.dsp} if asked.dsp else {})
     design = design_of(layers, plan, asked.target)
     skips = sum(c.cost().logic for c in design.components if c.name in skip_fifos(layers))
-    assert design.cost().logic <= plan.luts + skips, "the design costs more than was planned"
+    assert design.cost().logic <= plan.sites + skips, "the design costs more than was planned"
     assert design.schedule.interval <= plan.interval, "the design is slower than was planned"
     return Point(plan, design, layers.layers, wish)
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from mase_hw.explore.front import Explored, Point
 from mase_hw.files import write_whole
+from mase_hw.ir.cost import COLUMNS, PREDICTED
 
-NOTE = "LUT, FF, DSP, BRAM are predicted: Yosys' cells of a Xilinx UltraScale+, not a vendor's figure."
+NOTE = f"{COLUMNS} are {PREDICTED}."
 
 
 def document(explored: Explored, project: str) -> dict[str, Any]:
@@ -23,7 +24,8 @@ def _entry(point: Point) -> dict[str, Any]:
     return {
         "interval": int(interval) if interval.denominator == 1 else float(interval),
         "latency": schedule.latency,
-        "luts": point.luts,
+        "sites": point.sites,
+        "luts": point.design.cost().cells,
         "cost": asdict(point.design.cost()),
         "hardware": dict(point.hardware),
         "nodes": {name: asdict(choice) for name, choice in point.chosen.items()},
@@ -39,13 +41,22 @@ def write_report(explored: Explored, project: str, out: Path) -> list[Path]:
     for point in explored.points:
         entry = _entry(point)
         cost = entry["cost"]
-        cells = (str(point.luts), *(str(cost[key]) for key in ("ff", "dsp", "bram")), str(entry["latency"]))
-        dots.append(Dot(entry["interval"], max(1, point.luts), str(entry["interval"]), cells, point.told, True))
-    heads = ("interval", "LUT", "FF", "DSP", "BRAM", "latency", "chosen")
+        numbers = (point.sites, entry["luts"], *(cost[key] for key in ("ff", "dsp", "bram")), entry["latency"])
+        dots.append(
+            Dot(
+                entry["interval"],
+                max(1, point.sites),
+                str(entry["interval"]),
+                tuple(map(str, numbers)),
+                point.told,
+                True,
+            )
+        )
+    heads = ("interval", "sites", "LUT", "FF", "DSP", "BRAM", "latency", "chosen")
     keys = "target_interval" + (", dsp_budget" if any("dsp_budget" in p.hardware for p in explored.points) else "")
     note = f"{NOTE} To build a point, put its interval into the TOML: [hardware] {keys}."
     title = f"{project}: size against interval"
-    x_label, y_label = "interval (cycles per vector)", "LUT (predicted)"
+    x_label, y_label = "interval (cycles per vector)", "LUT sites (predicted)"
     shown = Picture(title, x_label, y_label, heads, tuple(dots), front=True, log=True, note=note)
     path = out / "front.json"
     write_whole(path, json.dumps(document(explored, project), indent=2) + "\n")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mase_hw.cost.xilinx import branches
 from mase_hw.ir.component import REGISTERED, Component, Instance, Pipe, ReadyPaths
 from mase_hw.ir.control import ConcatControl, Control, ForkControl
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.meaning import Meaning, Move
-from mase_hw.ir.plumbing import counter_carries, wraps
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 
@@ -48,15 +48,12 @@ class Fork(Component):
         return Instance(template="fork", values={"outputs": self.outputs, "buffered": self.buffered})
 
     def cost(self) -> Cost:
-        width, branches = self.input.width, len(self.outputs)
-        if not self.buffered:
-            return Cost(lut=2 * branches + 1, ff=width + branches, depth=2)
-        return Cost(lut=width + branches + 3, ff=2 * width + branches + 1, depth=2)
+        return branches.fork(self.input.width, len(self.outputs), buffered=self.buffered)
 
 
-def fork(name: str, x: Stream, branches: int, *, buffered: bool) -> Fork:
+def fork(name: str, x: Stream, count: int, *, buffered: bool) -> Fork:
     """A fork of `x`; the branches' streams are named after it and numbered."""
-    return Fork(name, (x,), tuple(x.renamed(f"{name}_out_{k}") for k in range(branches)), buffered)
+    return Fork(name, (x,), tuple(x.renamed(f"{name}_out_{k}") for k in range(count)), buffered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +84,7 @@ class Concat(Component):
         return Instance(template="concat", values={"inputs": self.inputs})
 
     def cost(self) -> Cost:
-        width, ports, beats = self.output.width, len(self.inputs), self.output.beats
-        index = max(1, (beats - 1).bit_length())
-        lut = width * max(1, -(-(ports - 1) // 2)) + 3 * ports + index * (1 + wraps(beats))
-        return Cost(lut, 0, width + index + 1, counter_carries(index), depth=3)
+        return branches.concat(self.output.width, len(self.inputs), self.output.beats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +104,7 @@ class ConcatWide(Pipe):
         return Instance(template="concat_wide", values={"inputs": self.inputs})
 
     def cost(self) -> Cost:
-        return Cost(lut=len(self.inputs), ff=self.output.width + 1, depth=1)
+        return branches.concat_wide(self.output.width, len(self.inputs))
 
 
 def concat(name: str, parts: Sequence[Stream]) -> Concat | ConcatWide:

@@ -8,14 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import lcm
 
+from mase_hw.cost.xilinx import plumbing
 from mase_hw.ir.component import REGISTERED, THROUGH, Component, Instance
-from mase_hw.ir.control import (
-    Control,
-    FifoControl,
-    GatherControl,
-    ScatterControl,
-    SkidControl,
-)
+from mase_hw.ir.control import Control, FifoControl, GatherControl, ScatterControl, SkidControl
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.meaning import Meaning, Move
 from mase_hw.ir.stream import Stream
@@ -52,7 +47,7 @@ class SkidBuffer(Plumbing):
         return Instance(library="mase_skid_buffer", values={"Width": self.input.width})
 
     def cost(self) -> Cost:
-        return Cost(lut=self.input.width + 3, ff=2 * self.input.width + 2, depth=1)
+        return plumbing.skid_buffer(self.input.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +71,7 @@ class Fifo(Plumbing):
         return Instance(library="mase_fifo", values={"Width": self.input.width, "Depth": self.depth})
 
     def cost(self) -> Cost:
-        index, deep = max(1, (self.depth - 1).bit_length()), -(-self.depth // 64)
-        lut = 3 * index + 5 + 2 * wraps(self.depth)
-        if deep > 1:  # a multiplexer over several RAMs, and which of them is written
-            lut += self.input.width * -(-(deep - 1) // 3) + 2 * deep
-        ff = 3 * index + self.depth.bit_length()  # one index more than the RTL names, as measured
-        ram = memory_cells(self.input.width, self.depth)
-        return Cost(lut, ram, ff, carry=3 * counter_carries(index), depth=4 + (deep > 1))
+        return plumbing.fifo(self.input.width, self.depth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +96,7 @@ class Gather(Plumbing):
         return Instance(library="mase_gather", values={"Width": self.input.width, "Ratio": self.ratio})
 
     def cost(self) -> Cost:
-        index = max(1, (self.ratio - 1).bit_length())
-        return Cost(
-            self.ratio + 3 + index * wraps(self.ratio),
-            0,
-            self.output.width + index + 1,
-            counter_carries(index),
-            depth=3,
-        )
+        return plumbing.gather(self.input.width, self.ratio)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,24 +118,7 @@ class Scatter(Plumbing):
         return Instance(library="mase_scatter", values={"Width": self.output.width, "Ratio": self.ratio})
 
     def cost(self) -> Cost:
-        index = max(1, (self.ratio - 1).bit_length())
-        lut = self.input.width - self.output.width + 5 + index * wraps(self.ratio)
-        return Cost(lut, 0, self.input.width + index + 1, counter_carries(index), depth=3)
-
-
-def wraps(count: int) -> bool:
-    """Whether a counter of so many steps has to be set back to 0: it does not overflow to it."""
-    return count & (count - 1) != 0
-
-
-def counter_carries(bits: int) -> int:
-    """Carry cells of a counter; one bit toggles without."""
-    return -(-bits // 4) if bits > 1 else 0
-
-
-def memory_cells(width: int, depth: int) -> int:
-    """RAM cells of a small memory with one write and one read port: 14 bits by 32 or 7 bits by 64 in a cell."""
-    return -(-width // 14) if depth <= 32 else -(-width // 7) * -(-depth // 64)
+        return plumbing.scatter(self.output.width, self.ratio)
 
 
 def adapters(name: str, stream: Stream, lanes: int) -> list[Component]:

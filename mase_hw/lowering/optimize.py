@@ -28,7 +28,7 @@ from mase_hw.ops.cast import Cast
 from mase_hw.ops.choice import Choice
 from mase_hw.ops.operator import FOREVER, Options
 
-# LUTs of every use, DSP blocks, block RAMs, latencies added up; what comes first weighs more than all that follows
+# LUT sites of every use, DSP blocks, block RAMs, latencies added up; what comes first weighs more than all that follows
 Total = tuple[int, int, int, int]
 
 
@@ -67,7 +67,7 @@ class Plan:
     choices: tuple[Choice, ...]
     forks: dict[str, bool]
     interval: int
-    luts: int
+    sites: int  # LUTs of every use, as a chip has them
     dsp: int
     bram: int
 
@@ -95,7 +95,7 @@ class Planner:
         self.of_name = {place.layer.name: place for place in self.places}
 
     def best(self, slowest: int = FOREVER, most_dsp: int | None = None) -> Plan | None:
-        """The plan with the fewest LUTs among those with an interval of at most `slowest`; None if there is none.
+        """The plan with the fewest LUT sites among those with an interval of at most `slowest`; None if there is none.
 
         Of equal ones that with fewer DSP blocks, then block RAMs, then the one whose latencies add up to less.
         """

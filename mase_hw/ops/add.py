@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase_hw.cost.xilinx import branches
 from mase_hw.ir import Component, Instance, Pipe, Stream
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Result, result_stream
@@ -18,7 +19,6 @@ from mase_hw.ops.choice import Choice
 from mase_hw.ops.examples import BEATS, READER, RESULT, example_stream
 from mase_hw.ops.operator import Operator, Options
 from mase_hw.ops.pages import Built, Page
-from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +53,8 @@ class Add(Pipe):
         return Instance(template="add", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        lanes, width = self.output.lanes, self.finish.width
-        chain = -(-width // 4)
-        lane = Cost(lut=width - min(self.shifts), carry=chain, depth=2) + requantize_cost(self.finish.parameters())
-        return sum([lane] * lanes, Cost(lut=len(self.inputs), ff=1))
+        lanes, inputs = self.output.lanes, len(self.inputs)
+        return branches.add(lanes, self.finish.width, max(self.shifts), inputs, self.finish.parameters())
 
 
 def _sum(x: Sequence[Integers], signs: Sequence[int], shifts: Sequence[int]) -> Integers:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from mase_hw.adders import ADDERS_PER_STAGE
+from mase_hw.cost.xilinx.batch_norm import batch_norm_cost
 from mase_hw.ir.component import Component, Instance, Pipe
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Long, Result, result_stream
 from mase_hw.ir.meaning import Affine, Meaning
-from mase_hw.ir.plumbing import counter_carries, wraps
 from mase_hw.ir.stream import Stream
 from mase_hw.layers import Layer
 from mase_hw.numerics import Fixed
@@ -25,12 +25,10 @@ from mase_hw.ops.examples import BEATS, READER, RESULT, WEIGHT, example_stream
 from mase_hw.ops.linear.equation import MOST_TERMS
 from mase_hw.ops.linear.fold import Fold
 from mase_hw.ops.linear.folded_array import FoldedArray
-from mase_hw.ops.linear.folded_cost import row_luts, starts_cost, weights_cost
 from mase_hw.ops.linear.folded_text import word, words
 from mase_hw.ops.linear.unrolled import LinearUnrolled, unrolled
 from mase_hw.ops.operator import Operator, Options, Site
 from mase_hw.ops.pages import Built, Page
-from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +93,7 @@ class BatchNorm1d(Pipe):
         return [", ".join(beat) + more for beat in products]
 
     def cost(self) -> Cost:
-        """A LUT for each bit of a row, tables, and a counter of beats. What is always zero is left out."""
-        array, lanes, beats = self.array, self.input.lanes, self.input.beats
-        index = (beats - 1).bit_length()
-        counts = np.stack(array.live).sum((1, 2)).tolist()
-        pairs = list(zip(array.rows, counts, strict=True))
-        lut = sum(count * row_luts(row, False) for row, count in pairs) + index * (1 + wraps(beats))
-        carry = sum(count * -(-(row.after - row.shift) // 4) for row, count in pairs) + counter_carries(index)
-        held = sum(stage[0].before for stage in array.stages[1:]) + array.acc_bits + len(array.stages) * array.x_bits
-        ff = lanes * held + index + self.latency
-        depth = 2 * max(len(stage) for stage in array.stages)
-        sums = Cost(lut, 0, ff, carry, depth=depth) + weights_cost(array) + starts_cost(array)
-        return sum([requantize_cost(self._requantize)] * lanes, sums)
+        return batch_norm_cost(self.array, self.input.beats, self.latency, self._requantize)
 
 
 def batch_norm1d(

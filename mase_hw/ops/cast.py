@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mase_hw.cost.xilinx.requantize import requantize_cost
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Result, result_stream
 from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,9 @@ class Elementwise(Pipe):
         return Instance(library="mase_cast", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        return sum([requantize_cost(self.finish.parameters())] * self.input.lanes, Cost(ff=1))
+        x = self.input
+        lane = requantize_cost(self.finish.parameters(), unsigned=0 if x.fixed.signed else x.fixed.width)
+        return lane.times(x.lanes) + Cost(ff=1)
 
 
 @dataclass(frozen=True, eq=False)

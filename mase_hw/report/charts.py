@@ -67,9 +67,9 @@ def bars(histogram: Mapping[str, Any], marked: Sequence[int] = ()) -> list[Bar]:
 
 
 def front_chart(points: Sequence[Mapping[str, Any]], own: Mapping[str, Any]) -> Front:
-    """LUTs against interval."""
+    """LUT sites against interval."""
     xs = _span([point["interval"] for point in (*points, own)])
-    ys = _span([max(1, point["lut"]) for point in (*points, own)])
+    ys = _span([max(1, point["sites"]) for point in (*points, own)])
 
     def across(value: float) -> float:
         part = (math.log(value) - xs[0]) / (xs[1] - xs[0])
@@ -80,12 +80,12 @@ def front_chart(points: Sequence[Mapping[str, Any]], own: Mapping[str, Any]) -> 
         return round(FRONT_HEIGHT - _BOTTOM - part * (FRONT_HEIGHT - _TOP - _BOTTOM), 1)
 
     ordered = sorted(points, key=lambda point: point["interval"])
-    dots = [Dot(across(p["interval"]), up(p["lut"]), _told(p)) for p in ordered]
+    dots = [Dot(across(p["interval"]), up(p["sites"]), _told(p)) for p in ordered]
     steps = "".join(f"H{dot.x:g}V{dot.y:g}" for dot in dots[1:])
     return Front(
         tuple(dots),
         f"M{dots[0].x:g} {dots[0].y:g}{steps}" if dots else "",
-        Dot(across(own["interval"]), up(own["lut"]), f"this build: {_told(own)}"),
+        Dot(across(own["interval"]), up(own["sites"]), f"this build: {_told(own)}"),
         tuple(Tick(across(value), f"{value:,g}") for value in _ticks(xs)),
         tuple(Tick(up(value), f"{value:,g}") for value in _ticks(ys)),
     )
@@ -93,8 +93,8 @@ def front_chart(points: Sequence[Mapping[str, Any]], own: Mapping[str, Any]) -> 
 
 def _told(point: Mapping[str, Any]) -> str:
     chosen = "; ".join(f"{name}: {text}" for name, text in point.get("chosen", {}).items())
-    figures = f"interval {point['interval']:g}, latency {point['latency']}, {point['lut']} LUT, {point['ff']} FF"
-    return f"{figures}, {point['dsp']} DSP, {point['bram']} BRAM" + (f" ({chosen})" if chosen else "")
+    figures = f"interval {point['interval']:g}, latency {point['latency']}, {point['sites']} sites, {point['lut']} LUT"
+    return f"{figures}, {point['ff']} FF, {point['dsp']} DSP, {point['bram']} BRAM" + (f" ({chosen})" if chosen else "")
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:

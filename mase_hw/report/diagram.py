@@ -89,7 +89,9 @@ def _end(side: str, stream: Mapping[str, Any]) -> tuple[int, str, list[str], str
 
 def _component(component: Mapping[str, Any]) -> tuple[int, str, list[str], str]:
     cycles = f"interval {component['interval']}, latency {component['latency']}"
-    figures = ", ".join(f"{key.upper()} {value}" for key, value in component["predicted"].items())
+    figures = ", ".join(
+        f"{key if key == 'sites' else key.upper()} {value}" for key, value in component["predicted"].items()
+    )
     of = f" of {component['node']}" if component["node"] not in (None, component["name"]) else ""
     title = f"{component['name']}: {component['kind']}{of}; {cycles}; predicted {figures}"
     plain = component["implementation"] == "plumbing"

@@ -10,7 +10,7 @@ from mase_hw.report.reading import DAMAGED, changed, read_table, said
 from mase_hw.synth.report import SCHEMA
 from mase_hw.synth.synthesis import digests
 
-FIGURES = ("lut", "ff", "dsp", "bram")
+FIGURES = ("sites", "lut", "ff", "dsp", "bram")
 
 
 def measured(build: Build) -> list[dict[str, Any]]:
@@ -46,7 +46,8 @@ def _target(build: Build, name: str, now: dict[str, str]) -> dict[str, Any]:
 
 
 def figures(costs: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """The four figures of a table, summed; LUTs used as memory are LUTs."""
+    """The figures of a table, summed; LUTs used as memory are LUTs."""
     rows = list(costs)
     sums = {key: sum(int(row[key]) for row in rows) for key in FIGURES}
-    return {**sums, "lut": sums["lut"] + sum(int(row["lutram"]) for row in rows)}
+    memory = sum(int(row["lutram"]) for row in rows)
+    return {**sums, **{key: sums[key] + memory for key in ("sites", "lut")}}

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mase_hw.ir.cost import COLUMNS
 from mase_hw.report.measured import FIGURES
 from mase_hw.report.words import Tone, headline, number, pattern_totals, proved_within, real
 
@@ -27,12 +28,12 @@ def show(content: Mapping[str, Any], console: Console, table: Callable[[Table], 
     table(_layers(content))
     total = content["layers"]["total"]
     _line(console, f"interval {total['interval']} cycles, latency {total['latency']} cycles (exact, never stalled)")
-    _line(console, f"LUT, FF, DSP, BRAM are predicted: {content['predicted']}")
+    _line(console, f"{COLUMNS} are predicted: {content['predicted']}")
     for text in content["saturated"]:
         _line(console, text, "red" if text.startswith("WARNING") else "yellow")
     for entry in content["synthesis"]["targets"]:
         counted = (
-            ", ".join(f"{number(entry['total'][key])} {key.upper()}" for key in FIGURES) if "total" in entry else ""
+            ", ".join(f"{number(entry['total'][key])} {_unit(key)}" for key in FIGURES) if "total" in entry else ""
         )
         _line(console, f"counted for {entry['target']}: {counted or entry['status'] + ': ' + entry['why']}")
     table(_values(content["values"]))
@@ -52,7 +53,7 @@ def _line(console: Console, text: str, style: str = "") -> None:
 
 def _layers(content: Mapping[str, Any]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    numbers = ("interval", "latency", "LUT", "FF", "DSP", "BRAM")
+    numbers = ("interval", "latency", "sites", "LUT", "FF", "DSP", "BRAM")
     for title in ("layer", "operator", "built", "lanes", "types", *numbers):
         table.add_column(title, overflow="fold", justify="right" if title in numbers else "left")
     layers = content["layers"]
@@ -66,6 +67,10 @@ def _layers(content: Mapping[str, Any]) -> Table:
     table.add_section()
     table.add_row("total", *[""] * 6, *_figures(layers["total"]["predicted"]))
     return table
+
+
+def _unit(figure: str) -> str:
+    return figure if figure == "sites" else figure.upper()
 
 
 def _figures(figures: Mapping[str, int]) -> list[str]:

@@ -108,7 +108,7 @@ def design_of(graph: MaseGraph, config: Config) -> Design:
 
 
 def hardware_metrics(graph: MaseGraph, config: Config, search: SearchConfig) -> dict[str, Number]:
-    """Those of the runners that the TOML names; cycles are exact, LUTs are predicted."""
+    """Those of the runners that the TOML names; cycles are exact, LUT sites are predicted."""
     metrics: dict[str, Number] = {}
     if "average_bitwidth" in search.hw_runners:
         average = average_bitwidth(graph)

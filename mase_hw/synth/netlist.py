@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from mase_hw.ir.cost import Cost
 from mase_hw.synth.cells import KINDS, kind_of, units
 from mase_hw.synth.depth import LoopError, longest_path
 from mase_hw.synth.results import Usage
+from mase_hw.synth.sites import bare_carries
 from mase_hw.synth.targets import instance
 
 AGAIN = "run it again; if that does not help, `pip install --force-reinstall pyosys`"
@@ -65,7 +66,7 @@ def read_netlist(path: Path, top: str) -> Netlist:
 
 
 def count(cells: Mapping[str, int]) -> Cost:
-    """Cells by kind, from cells by type."""
+    """Cells by kind, from cells by type; of carry chains that take sites nothing is known here."""
     sums = dict.fromkeys(KINDS, 0)
     for cell, number in cells.items():
         kind = kind_of(cell)
@@ -83,7 +84,8 @@ def _usage(name: str, module: Mapping[str, Any], modules: Mapping[str, Any]) -> 
         hint = "a register must break every loop; `mase-hw sim` lints the RTL"
         raise ProblemsError(Problem(f"{name}: logic feeds itself through {net}", hint=hint)) from None
     cost = count(cells)
-    return Usage(Cost(**{**vars(cost), "depth": path.levels}), dict(sorted(cells.items())), path)
+    cost = replace(cost, sites=cost.lut + bare_carries(module), depth=path.levels)
+    return Usage(cost, dict(sorted(cells.items())), path)
 
 
 def _partial(what: str) -> ProblemsError:

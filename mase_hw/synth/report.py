@@ -18,7 +18,7 @@ from mase_hw.synth.pnr import Routed
 from mase_hw.synth.results import Synthesis, Usage
 from mase_hw.synth.synthesis import digests
 
-SCHEMA = 1
+SCHEMA = 2  # since 2 there are `sites`
 
 
 def report_path(build: Build, target: str) -> Path:

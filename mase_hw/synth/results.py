@@ -21,7 +21,7 @@ class LongestPath:
 
 @dataclass(frozen=True)
 class Usage:
-    """The cells of a netlist. `cost` counts them by kind; its depth is that of the longest path."""
+    """The cells of a netlist. `cost` counts them by kind, and LUT sites; its depth is that of the longest path."""
 
     cost: Cost
     cells: Mapping[str, int]  # by cell type, all of them

@@ -117,7 +117,7 @@ def test_a_build_is_replaced_whole(builds: tuple[Path, Path], tmp_path: Path) ->
 
 def test_manifest_has_every_key(manifest: dict[str, Any]) -> None:
     assert [key for key in MANIFEST.split() if key not in manifest] == []
-    assert (manifest["schema"], manifest["top"]) == (1, "digits")
+    assert (manifest["schema"], manifest["top"]) == (2, "digits")
     assert (manifest["clock"], manifest["reset"]) == ("clk", "rst")
     for port, name in ((manifest["inputs"][0], "data_in_0"), (manifest["outputs"][0], "data_out_0")):
         assert [key for key in PORT.split() if key not in port] == []

@@ -72,24 +72,25 @@ def assert_same(point: dict[str, Any], manifest: dict[str, Any]) -> None:
 def test_each_point_is_what_emit_builds(folder: Path) -> None:
     points = json.loads(run(folder, "explore", "net.toml", "--json"))["points"]
     assert len(points) > 3
-    sizes = [(point["interval"], point["luts"]) for point in points]
+    sizes = [(point["interval"], point["sites"]) for point in points]
     assert sizes == sorted(sizes)
-    assert [luts for _, luts in sizes] == sorted({luts for _, luts in sizes}, reverse=True)
+    assert [sites for _, sites in sizes] == sorted({sites for _, sites in sizes}, reverse=True)
     for point in (points[0], points[len(points) // 2], points[-1]):
-        assert point["luts"] == point["cost"]["lut"] + point["cost"]["lutram"]
+        assert point["sites"] == point["cost"]["sites"] + point["cost"]["lutram"]
+        assert point["luts"] == point["cost"]["lut"] + point["cost"]["lutram"] < point["sites"]
         assert_same(point, emitted(folder, point["hardware"]))
 
 
 def test_a_budget_is_a_point_of_the_front(folder: Path) -> None:
     points = json.loads(run(folder, "explore", "net.toml", "--json"))["points"]
-    assert_same(points[1], emitted(folder, {"lut_budget": points[0]["luts"] - 1}))
+    assert_same(points[1], emitted(folder, {"lut_budget": points[0]["sites"] - 1}))
 
 
 def test_with_dsp_blocks_the_front_is_lower(folder: Path) -> None:
     plain = json.loads(run(folder, "explore", "net.toml", "--json", "--max-interval", "30"))["points"]
     points = json.loads(run(folder, "explore", "net.toml", "--json", "--dsp", "--max-interval", "30"))["points"]
     assert max(point["interval"] for point in plain + points) <= 30
-    assert points[-1]["luts"] < plain[-1]["luts"]
+    assert points[-1]["sites"] < plain[-1]["sites"]
     assert points[-1]["hardware"]["dsp_budget"] == points[-1]["cost"]["dsp"] > 0
     assert_same(points[-1], emitted(folder, points[-1]["hardware"]))
 
@@ -108,8 +109,9 @@ class Page(HTMLParser):
 def test_the_table_and_the_files(folder: Path) -> None:
     out = run(folder, "explore", "net.toml", "--out", "front")
     points = json.loads((folder / "front/front.json").read_text("utf-8"))["points"]
-    rows = [line.split() for line in out.splitlines() if re.match(r" *\d+ ", line)]
-    assert [(int(row[0]), int(row[1])) for row in rows] == [(point["interval"], point["luts"]) for point in points]
+    rows = [line.split() for line in out.splitlines() if re.match(r" *\d+ +\d+ +\d+ ", line)]
+    keys = ("interval", "sites", "luts")
+    assert [[int(cell) for cell in row[:3]] for row in rows] == [[point[key] for key in keys] for point in points]
     assert "not a vendor's figure" in out
     assert "set target_interval in [hardware]" in out
     assert (folder / "front/front.png").read_bytes().startswith(b"\x89PNG")

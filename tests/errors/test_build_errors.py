@@ -93,14 +93,14 @@ error: b/manifest.json cannot be read: Expecting property name enclosed in doubl
     "another manifest": (
         lambda build: (build / "manifest.json").write_text("[]"),
         """\
-error: b/manifest.json is of another version of mase-hw: this one reads schema 1
+error: b/manifest.json is of another version of mase-hw: this one reads schema 2
   hint: emit the build again: mase-hw emit model.toml --out b
 """,
     ),
     "another schema": (
-        edited(lambda manifest: manifest.update(schema=2)),
+        edited(lambda manifest: manifest.update(schema=3)),
         """\
-error: b/manifest.json is of another version of mase-hw: this one reads schema 1
+error: b/manifest.json is of another version of mase-hw: this one reads schema 2
   hint: emit the build again: mase-hw emit model.toml --out b
 """,
     ),

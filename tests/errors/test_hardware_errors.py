@@ -139,25 +139,25 @@ def test_a_default_is_for_those_that_it_suits(desk: Desk) -> None:
 
 
 def front(desk: Desk, *arguments: str) -> list[tuple[int, int]]:
-    """(interval, LUTs) of every point, by what `explore` says without the keys that are tested."""
+    """(interval, LUT sites) of every point, by what `explore` says without the keys that are tested."""
     ran = desk.run("explore", "model.toml", "--json", "--out", "front", *arguments)
     assert ran.code == 0, ran
-    return [(point["interval"], point["luts"]) for point in json.loads(ran.out)["points"]]
+    return [(point["interval"], point["sites"]) for point in json.loads(ran.out)["points"]]
 
 
 def test_a_budget_that_nothing_fits(desk: Desk) -> None:
-    interval, luts = front(desk)[-1]
+    interval, sites = front(desk)[-1]
     desk.write(toml_and("[hardware]\nlut_budget = 7\n"))
     assert (
         desk.refused("emit", "model.toml")
         == f"""\
-model.toml:21: error: hardware: lut_budget = 7: the smallest design takes {luts} LUTs, at interval {interval}
+model.toml:21: error: hardware: lut_budget = 7: the smallest design takes {sites} LUT sites, at interval {interval}
    21 | lut_budget = 7
-  hint: set lut_budget = {luts} or more, or let DSP blocks multiply: dsp_budget
+  hint: set lut_budget = {sites} or more, or let DSP blocks multiply: dsp_budget
   note: predicted: Yosys' cells of a Xilinx UltraScale+, not a vendor's figure
 """
     )
-    desk.write(toml_and(f"[hardware]\nlut_budget = {luts}\n"))  # what the hint says works
+    desk.write(toml_and(f"[hardware]\nlut_budget = {sites}\n"))  # what the hint says works
     assert desk.run("emit", "model.toml").code == 0
 
 
@@ -166,7 +166,9 @@ def test_a_budget_that_is_too_small_for_the_interval(desk: Desk) -> None:
     assert len(points) > 2
     budget = points[1][1]  # the second fastest fits, the fastest does not
     desk.write(toml_and(f"[hardware]\nlut_budget = {budget}\ntarget_interval = 1\n"))
-    first = f"hardware: lut_budget = {budget}: the smallest design with target_interval = 1 takes {points[0][1]} LUTs"
+    first = (
+        f"hardware: lut_budget = {budget}: the smallest design with target_interval = 1 takes {points[0][1]} LUT sites"
+    )
     said = desk.refused("emit", "model.toml")
     assert f"model.toml:21: error: {first}, at interval 1\n" in said
     assert f"hint: set lut_budget = {points[0][1]} or more, or target_interval = {points[1][0]}, which fits\n" in said
@@ -181,7 +183,7 @@ def test_too_few_dsp_blocks(desk: Desk) -> None:
     said = desk.refused("emit", "model.toml")
     found = re.match(
         r"model.toml:27: error: hardware: dsp_budget = 0: no design takes fewer than (\d+) DSP blocks; that one takes "
-        r"\d+ LUTs, at interval 4\n",
+        r"\d+ LUT sites, at interval 4\n",
         said,
     )
     assert found is not None, said

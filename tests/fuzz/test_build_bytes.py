@@ -79,7 +79,7 @@ def test_the_build_itself_is_fine(build: Build) -> None:
 
 
 @pytest.mark.parametrize("command", ["prove", "synth"])
-@pytest.mark.parametrize(("name", "data"), [("manifest.json", b'{"schema": 1}'), ("parameters.npz", b"PK")])
+@pytest.mark.parametrize(("name", "data"), [("manifest.json", b'{"schema": 2}'), ("parameters.npz", b"PK")])
 def test_a_damaged_build_is_not_worked_on(command: str, name: str, data: bytes, build: Build, tmp_path: Path) -> None:
     folder = copied(build, tmp_path)
     (folder / name).write_bytes(data)

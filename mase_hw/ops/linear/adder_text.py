@@ -22,6 +22,7 @@ class Sum:
     whole: str  # the node from the adder's result and what is wired through
     unused: tuple[str, ...] = ()  # upper bits of its operands that nothing is left of in the sum
     meaning: str = ""  # its equation, but for constants
+    bare: int = 0  # bits of the adder that one operand drives alone: a LUT site each, and no LUT cell
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,9 @@ def _sum(name: str, add: Add, operands: tuple[str, str], encoding: Encoding, wid
     whole = f"{{{name}_sum, {inverted}{_slice(text, low, 0, shift)}}}" if shift else f"{name}_sum"
     unused = () if minus else _above(text, low, width)  # what is inverted counts as read
     unused += () if upper_minus else _above(upper_text, high, size)
-    return Sum(name, width, size, f"{first} + {size}'({upper})", whole, unused)
+    ends = sorted((low - shift, high))
+    bare = max(0, min(size, ends[1]) - min(size, ends[0]))
+    return Sum(name, width, size, f"{first} + {size}'({upper})", whole, unused, bare=bare)
 
 
 def _above(text: str, width: int, start: int) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mase_hw.adders import ADDERS_PER_STAGE
+from mase_hw.cost.xilinx.folded import folded_cost
 from mase_hw.ir.component import REGISTERED, Instance
 from mase_hw.ir.control import Control
 from mase_hw.ir.cost import Cost
@@ -22,7 +23,6 @@ from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.linear.fold import Fold
 from mase_hw.ops.linear.folded_array import FoldedArray
 from mase_hw.ops.linear.folded_control import FoldedControl
-from mase_hw.ops.linear.folded_cost import folded_cost
 from mase_hw.ops.linear.folded_text import step_equations, word, words
 from mase_hw.ops.linear.matrix import Matrix
 

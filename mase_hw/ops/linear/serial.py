@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mase_hw.adders import ADDERS_PER_STAGE, SOLVER_SECONDS, AdderGraph, solve
-from mase_hw.adders.tables import group_bits
+from mase_hw.cost.xilinx.serial import SerialShape, serial_cost
 from mase_hw.ir.component import REGISTERED, THROUGH, Instance, ReadyPaths
 from mase_hw.ir.control import Control
 from mase_hw.ir.cost import Cost
@@ -35,7 +35,6 @@ from mase_hw.ops.linear.serial_plan import (
 from mase_hw.ops.linear.serial_text import SerialText, group_name
 
 TABLES = "tables"
-CONTROL_LUTS = 10
 TABLES_BITS = 2  # digits of so few bits are not worth a look for a graph
 
 
@@ -165,26 +164,22 @@ class LinearSerial(Matrix):
         return Instance(template="linear_serial", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        """Tables and additions, a multiplexer for each bit that is loaded behind another digit, the requantizes."""
-        d, wires = self.digits, self.digits.inputs.wires
-        ends = sum((end.cost for end in self.ends), Cost())
-        lut = CONTROL_LUTS + sum(row.luts(d.bits) for row in self.rows)
-        lut += sum(wires[i].width - (d.width(i) if self.groups == 1 else 0) for i in d.live)
-        ff = (
-            2
-            + d.count.bit_length()
-            + self.stages
-            + group_bits(self.groups) * (1 + (self.hold and self.constants_differ))
+        d, stages = self.digits, self.text.stages
+        shape = SerialShape(
+            digits=d.count,
+            groups=self.groups,
+            stages=self.stages,
+            adders_per_stage=self.adders_per_stage,
+            late_levels=self.late_levels,
+            hold=self.hold,
+            group_held=self.hold and self.constants_differ,
+            inputs=tuple((d.inputs.wires[i].width, d.width(i)) for i in d.live),
+            luts=sum(row.luts(d.bits) for row in self.rows) + (self.feed.encoding.luts if self.feed else 0),
+            sums=tuple((total.adder, total.bare) for stage in stages for total in stage.sums),
+            accumulators=tuple((end.acc_width, end.width) for end in self.text.endings),
+            registers=sum(register.width for stage in stages for register in stage.registers),
         )
-        ff += sum(d.width(i) * d.count for i in d.live)
-        ff += sum(end.acc_width + end.width * self.hold for end in self.text.endings)
-        ff += sum(register.width for stage in self.text.stages for register in stage.registers)
-        carry = sum(-(-total.adder // 4) for stage in self.text.stages for total in stage.sums)
-        lut += self.feed.encoding.luts if self.feed else 0
-        late = 2 * self.late_levels
-        early = 1 + 2 * self.adders_per_stage if self.stages > 1 else 0
-        depth = max(early, late, ends.depth) if self.hold else max(early, late + ends.depth)
-        return Cost(lut, 0, ff, carry) + ends + Cost(depth=depth)
+        return serial_cost(shape, [end.cost for end in self.ends])
 
 
 def serial(
@@ -224,4 +219,4 @@ def serial(
     if digit_bits > TABLES_BITS and groups == 1:
         solution = solve(matrix, *digits.bounds, solver_seconds)
         found.append(made(solution.method, *solution.graph.to_arrays(), terms[:0]))
-    return min(found, key=lambda component: component.cost().lut)
+    return min(found, key=lambda component: component.cost().sites)

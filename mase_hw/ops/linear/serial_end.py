@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from mase_hw.cost.xilinx.requantize import requantize_cost
+from mase_hw.cost.xilinx.serial import grouped_constant
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Long
-from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,8 @@ def grouped_end(
     total = f"{shifted} + {text}" if width else text
     meaning = "; ".join(f"{constant:+d}" for constant in constants)
     unused = f"{name}[{width - 1}:{max(0, size - zeros)}]" if width and width + zeros > size else ""
-    rest, adds = requantize_cost(given), bool(width)
-    carry = rest.carry + adds * -(-size // 4)
-    cost = replace(rest, lut=rest.lut + varying, carry=carry, depth=rest.depth + 2 * adds)
+    cost = requantize_cost(given)
+    cost += grouped_constant(size, varying, min(width + zeros, size), rest=cost.depth)
     return End("", {"InWidth": size, **given}, cost, Added(f"n{row}", size, total, meaning, unused))
 
 

@@ -103,7 +103,10 @@ class SerialText:
                 size = max(min(top + hi, row.sum_hi).bit_length(), shifted.width, hi.bit_length())
                 total = f"{size}'({shifted.name}) + {size}'({text})"
                 meaning = f"{shifted.name} + {text}"
-                self.stages[self.last].sums.append(Sum(f"b{j}", size, size, total, f"b{j}_sum", meaning=meaning))
+                ends = sorted((shifted.width, hi.bit_length()))
+                bare = ends[1] - max(d, ends[0])
+                found = Sum(f"b{j}", size, size, total, f"b{j}_sum", meaning=meaning, bare=bare)
+                self.stages[self.last].sums.append(found)
                 before = (f"b{j}", size)
             text, hi, width = before[0], top + hi, before[1]
         else:
@@ -195,7 +198,9 @@ class SerialText:
         if zeros:
             whole = f"{{{whole}, {before}[{zeros - 1}:0]}}"
         total = f"{size}'({rest}) + {size}'({operand})"
-        stage_text.sums.append(Sum(label, width, size, total, whole, meaning=meaning))
+        plain = (1 << min(before_width, width) - zeros) - 1  # bits of the other operand
+        bare = (plain & ~table.columns).bit_count()
+        stage_text.sums.append(Sum(label, width, size, total, whole, meaning=meaning, bare=bare))
         return label, width
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from mase_hw.adders import ADDERS_PER_STAGE, SOLVER_SECONDS, AdderGraph, Pipeline, encode, pipeline, solve
+from mase_hw.cost.xilinx.requantize import requantize_cost
+from mase_hw.cost.xilinx.unrolled import unrolled_cost
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Result, result_stream
@@ -17,7 +18,6 @@ from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.linear.adder_text import inputs_text, stages_text, unused_bits
 from mase_hw.ops.linear.matrix import Matrix
-from mase_hw.ops.requantize_cost import requantize_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,33 +75,11 @@ class LinearUnrolled(Matrix, Pipe):
         return Instance(template="linear_unrolled", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        pipeline, encoding = self.pipeline, self.pipeline.encoding
-        chains = sum(-(-encoding.carried(k) // 4) for k in range(len(self.graph.adds)))
-        ends = [self._end(j) for j in range(self.output.features)]
-        kept = [pipeline.stages - pipeline.out_stage(j) for j in range(len(ends))]  # stages that hold a finished output
-        registers = pipeline.register_bits + self.latency
-        registers -= sum(stages * (pipeline.out_width - end.ff) for stages, end in zip(kept, ends, strict=True))
-        finish = sum((replace(end, ff=0) for end in ends), Cost())
-        return Cost(encoding.luts, 0, registers, chains, depth=self._levels(ends)) + finish
+        return unrolled_cost(self.pipeline, [self._end(j) for j in range(self.output.features)])
 
     def _end(self, j: int) -> Cost:
         operand = self.pipeline.encoding.output(j)[1].bit_length() + self.product_shift
         return requantize_cost(self.lane_parameters(j), operand=operand, result=(self.output.lo[j], self.output.hi[j]))
-
-    def _levels(self, ends: Sequence[Cost]) -> int:
-        """The longest run in a stage: two levels for each addition, a LUT and the carry chain, and what finishes it."""
-        pipeline, graph = self.pipeline, self.graph
-        levels = [0] * graph.inputs
-        for k, add in enumerate(graph.adds):
-            stage = pipeline.node_stage(graph.inputs + k)
-            before = max(levels[n] if pipeline.node_stage(n) == stage else 0 for n in (add.a, add.b))
-            levels.append(before + 2 * (pipeline.encoding.overlap(k) > 0))
-        deepest = max(levels)
-        for j, (out, end) in enumerate(zip(graph.outputs, ends, strict=True)):
-            if out.node is not None:
-                here = pipeline.node_stage(out.node) == pipeline.out_stage(j)
-                deepest = max(deepest, (levels[out.node] if here else 0) + end.depth)
-        return deepest
 
 
 def unrolled(

@@ -34,7 +34,7 @@ def test_the_target_is_reached(chain: Any, target: int) -> None:
 
 def test_fewer_cycles_never_take_fewer_luts() -> None:
     planner = asked(SMALL).planner
-    sizes = [plan.luts for plan in map(planner.best, (1, 2, 3, 4, 6, 8, 12, 20, 30)) if plan]
+    sizes = [plan.sites for plan in map(planner.best, (1, 2, 3, 4, 6, 8, 12, 20, 30)) if plan]
     assert len(sizes) == 9
     assert all(before >= after for before, after in pairwise(sizes))
     assert sizes[0] > sizes[-1]
@@ -47,11 +47,11 @@ def test_the_front_is_what_asking_for_every_interval_gives() -> None:
     for slowest in range(1, 121):
         plan = planner.best(slowest)
         assert plan is not None
-        if not expected or plan.luts < expected[-1][1]:
-            expected.append((plan.interval, plan.luts))
+        if not expected or plan.sites < expected[-1][1]:
+            expected.append((plan.interval, plan.sites))
     done: list[float] = []
     found = front(request, 120, done.append)
-    assert [(plan.interval, plan.luts) for plan in found[::-1]] == expected
+    assert [(plan.interval, plan.sites) for plan in found[::-1]] == expected
     assert len(expected) > 2
     assert done == sorted(done)
     assert done[-1] == 1
@@ -59,8 +59,8 @@ def test_the_front_is_what_asking_for_every_interval_gives() -> None:
 
 @pytest.fixture(scope="module")
 def points() -> list[tuple[int, int]]:
-    """Interval and LUTs of every point of the front."""
-    return [(plan.interval, plan.luts) for plan in front(asked(WIDER), FOREVER)]
+    """Interval and LUT sites of every point of the front."""
+    return [(plan.interval, plan.sites) for plan in front(asked(WIDER), FOREVER)]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99, 1.0, 5.0])
@@ -76,7 +76,7 @@ def test_a_budget_and_a_target(points: list[tuple[int, int]]) -> None:
     target, luts = points[-2]
     design = designed(WIDER, target_interval=target, lut_budget=10 * luts)
     assert (design.schedule.interval, design.cost().logic) == (target, luts)  # the smallest, not the fastest
-    with pytest.raises(ProblemsError, match=f"with target_interval = {target} takes {luts} LUTs"):
+    with pytest.raises(ProblemsError, match=f"with target_interval = {target} takes {luts} LUT sites"):
         designed(WIDER, target_interval=target, lut_budget=luts - 1)
 
 

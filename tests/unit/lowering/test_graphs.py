@@ -103,7 +103,7 @@ def test_trying_everything_finds_nothing_better(name: str, slowest: int) -> None
             design = lower("dut", graph, [candidate.choice for candidate in candidates], None, branching)
             cost = design.cost()
             totals.append((cost.logic, cost.dsp, cost.bram))
-    assert (plan.luts, plan.dsp, plan.bram) == min(totals)
+    assert (plan.sites, plan.dsp, plan.bram) == min(totals)
     cost = lower("dut", graph, plan.choices, None, Branching(plan.forks)).cost()
     assert (cost.logic, cost.dsp, cost.bram) == min(totals)
 

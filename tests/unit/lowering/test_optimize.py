@@ -85,7 +85,7 @@ def assert_is_best(name: str, most_dsp: int | None = None) -> None:
     assert plan is not None
     design = lower("top", chain, plan.choices)
     assert figures(design) == best
-    assert (plan.luts, plan.dsp, plan.bram) == best[:3]
+    assert (plan.sites, plan.dsp, plan.bram) == best[:3]
     assert design.schedule.interval == plan.interval <= slowest
 
 

@@ -174,21 +174,30 @@ def test_measured_cells_stand_beside_the_predicted(build: Build) -> None:
     leave_synthesis(build)
     table = document(build)["layers"]
     rows = {row["name"]: row for row in table["rows"]}
-    assert rows["fc1"]["measured"]["xcup"]["lut"] == 101 * len(rows["fc1"]["components"])  # memory LUTs are LUTs
-    assert table["total"]["measured"]["xcup"] == {"lut": 778, "ff": 20, "dsp": 0, "bram": 0}
+    measured = rows["fc1"]["measured"]["xcup"]
+    assert (measured["sites"], measured["lut"]) == (151, 101)  # memory LUTs are LUTs
+    assert table["total"]["measured"]["xcup"] == {"sites": 999, "lut": 778, "ff": 20, "dsp": 0, "bram": 0}
     assert table["total"]["predicted"]["ff"] == build.manifest["cost"]["ff"]
 
 
 def test_a_front_is_read_and_a_missing_one_is_a_problem(build: Build, tmp_path: Path) -> None:
-    cost = {"lut": 90, "lutram": 10, "ff": 5, "carry": 0, "dsp": 1, "bram": 0, "depth": 2}
+    cost = {"sites": 120, "lut": 90, "lutram": 10, "ff": 5, "carry": 0, "dsp": 1, "bram": 0, "depth": 2}
     choice = {"implementation": "folded", "array_in": 2, "array_out": 3, "use_dsp": True, "digit_bits": None}
-    point = {"interval": 4, "latency": 9, "luts": 100, "cost": cost, "hardware": {}, "nodes": {"fc1": choice}}
+    point = {
+        "interval": 4,
+        "latency": 9,
+        "sites": 130,
+        "luts": 100,
+        "cost": cost,
+        "hardware": {},
+        "nodes": {"fc1": choice},
+    }
     file = tmp_path / "front.json"
     file.write_text(json.dumps({"project": "other", "points": [point]}))
     front = document(build, file)["front"]
     assert front["status"] == "explored"
     assert front["points"][0]["chosen"] == {"fc1": "folded 2x3 DSP"}
-    assert (front["points"][0]["lut"], front["points"][0]["dsp"]) == (100, 1)
+    assert [front["points"][0][key] for key in ("sites", "lut", "dsp")] == [130, 100, 1]
     assert front["own"]["interval"] == build.manifest["interval"]
     assert document(build, tmp_path)["front"] == front  # its folder does too
     assert front["file"] == str(file)

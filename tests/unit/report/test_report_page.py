@@ -62,7 +62,16 @@ def content(build: Build) -> dict[str, Any]:
 
 def test_the_page_says_what_the_document_says(content: dict[str, Any]) -> None:
     page = Page(render_page(content))
-    for text in ("small", "net.py:Net", "model.toml", "proved for every input", "every output equal", "778", "288"):
+    for text in (
+        "small",
+        "net.py:Net",
+        "model.toml",
+        "proved for every input",
+        "every output equal",
+        "999",
+        "778",
+        "288",
+    ):
         assert text in page.text
     for row in content["layers"]["rows"]:
         assert row["name"] in page.text
@@ -146,7 +155,7 @@ def test_the_page_of_a_build_that_is_not_right(build: Build, how: str) -> None:
 
 
 def _flow(components: int) -> dict[str, Any]:
-    figures = {"lut": 1, "ff": 1, "dsp": 0, "bram": 0}
+    figures = {"sites": 1, "lut": 1, "ff": 1, "dsp": 0, "bram": 0}
     names = [f"a_layer_with_quite_a_long_name_{k}" for k in range(components)]
     made = [
         {"name": name, "kind": "skid_buffer" if k % 3 else "linear_folded", "node": name, "label": "linear + relu"}
@@ -186,8 +195,8 @@ def test_bars_are_as_high_as_they_are_many() -> None:
 
 
 def test_dots_lie_where_their_numbers_say() -> None:
-    figures = {"latency": 1, "ff": 1, "dsp": 0, "bram": 0}
-    points = [{"interval": 2.0**k, "lut": 4096 >> k, "chosen": {}, **figures} for k in range(7)]
+    figures = {"latency": 1, "lut": 1, "ff": 1, "dsp": 0, "bram": 0}
+    points = [{"interval": 2.0**k, "sites": 4096 >> k, "chosen": {}, **figures} for k in range(7)]
     chart = front_chart(points, points[3])
     assert [dot.x for dot in chart.dots] == sorted(dot.x for dot in chart.dots)
     assert [dot.y for dot in chart.dots] == sorted(dot.y for dot in chart.dots)

@@ -11,7 +11,12 @@ DIRECT = 5  # what a LUT of six inputs can decide on beside the bit that it chan
 
 
 def requantize_cost(
-    parameters: Mapping[str, Any], *, operand: int = 0, result: tuple[int, int] = (0, 0), spare: int = 0
+    parameters: Mapping[str, Any],
+    *,
+    operand: int = 0,
+    result: tuple[int, int] = (0, 0),
+    spare: int = 0,
+    unsigned: int = 0,
 ) -> Cost:
     """What one `mase_requantize` with these parameters takes; `ff` is what a register of its result takes.
 
@@ -20,7 +25,8 @@ def requantize_cost(
     that a shift appends, take nothing; where saturation sets the latter, they are one bit.
 
     Where the number is unsigned and its width, `operand`, is known, `result` are the bounds of what comes out. `spare`
-    inputs of the LUTs are taken by the register behind them.
+    inputs of the LUTs are taken by the register behind them. `unsigned` are the bits of a number without a sign whose
+    requantize is not made for it.
     """
     shift, bits = parameters["Shift"], parameters["OutWidth"] - parameters["OutSigned"]
     down, up = max(0, shift), max(0, -shift)
@@ -43,10 +49,12 @@ def requantize_cost(
     top = _last_carry(constant, operand, parameters["SumWidth"]) if operand else parameters["SumWidth"]
     chain = top - ((constant & -constant).bit_length() - 1) if constant else 0
     carry = -(-chain // 4) if chain > 1 else 0
+    known = operand or unsigned
+    driven = chain - max(0, top - known) if known else chain  # above the number there are constants
     if top < parameters["SumWidth"]:  # the sign and what is above do not change, which synthesis sees
         left = 0 if result[0] == result[1] else min(ff, max(0, top - down) + moving - (held - appended))
         lut, ff = max(0, lut - (ff - left) * clamps) if left else 0, left
-    return Cost(lut=lut, ff=ff, carry=carry, depth=depth + 2 * (carry > 0))
+    return Cost(sites=lut + max(0, driven) * (carry > 0), lut=lut, ff=ff, carry=carry, depth=depth + 2 * (carry > 0))
 
 
 def _last_carry(constant: int, operand: int, width: int) -> int:
