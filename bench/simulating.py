@@ -24,7 +24,7 @@ def speed(model: Model, folder: Path, cache: Path) -> Group:
     design = compiled.design
     vectors = stimulus(design, model.vectors, seed=0).x
     count = len(vectors)
-    real = (vectors * 2.0**-design.input.fixed.frac).astype(np.float32).reshape(count, *compiled.chain.input_shape)
+    real = (vectors * 2.0**-design.input.fixed.frac).astype(np.float32).reshape(count, *compiled.chain.input.shape)
     reference = count / best(lambda: design.run(vectors), loops=5)
     group = Group(f"sim: {model.name}, {count} vectors", "integer reference (numpy)", reference, "per CPU s")
     group.add("quantized torch model", count / best(lambda: flow.run_quantized(compiled, real), loops=5))

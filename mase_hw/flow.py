@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import fx, nn
 
 from mase_hw.config import Config
 from mase_hw.config.hardware import HardwareTarget, identifier_from, why_no_identifier
 from mase_hw.datasets import Dataset
-from mase_hw.diagnostics import Collector, Problem, ProblemsError
+from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
 from mase_hw.emit import Build, Reals, Samples, write_build
 from mase_hw.float_layers import float_layers
-from mase_hw.graph import MaseGraph
+from mase_hw.graph import MaseGraph, get_node_place
 from mase_hw.ir import Design
 from mase_hw.loading import load_data, load_weights
-from mase_hw.lowering.layers import Chain
+from mase_hw.lowering.layers import LayerGraph
 from mase_hw.lowering.lower import lower
 from mase_hw.lowering.parts import wanted_types
-from mase_hw.models import input_shape
+from mase_hw.models import Shape, Shapes, as_shapes, input_shapes
 from mase_hw.numerics import to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.passes import (
@@ -45,7 +45,7 @@ class Compiled:
 
     model: nn.Module  # as the user wrote it, in floats
     graph: MaseGraph  # quantized, with metadata
-    chain: Chain
+    chain: LayerGraph
     design: Design
 
 
@@ -82,7 +82,7 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
     model, notes = loaded
     compiled = compile_model(
         model,
-        input_shape(model, dataset, config.where("model" if dataset is None else "dataset")),
+        input_shapes(model, dataset, config.where("model" if dataset is None else "dataset")),
         quantize={**config.raw["passes"]["quantize"], "places": config.places},
         hardware={"config": config.hardware, "quantize": config.quantize},
         target=config.target,
@@ -102,7 +102,7 @@ def write(prepared: Prepared, out: Path, sources: Mapping[str, Path]) -> Build:
 
 def compile_model(
     model: nn.Module,
-    shape: tuple[int, ...],
+    shape: Shape | Shapes,
     quantize: Mapping[str, Any],
     hardware: Mapping[str, Any] | None = None,
     *,
@@ -113,6 +113,7 @@ def compile_model(
 ) -> Compiled:
     """From a torch module to the design. `quantize` and `hardware` have the shape of their tables in a TOML.
 
+    `shape` is that of one sample, or a tuple of shapes, one for each argument of the model's forward.
     `target` is the whole of [hardware]; `top` and `target_interval` are for those who need no more of it.
     """
     target = target or HardwareTarget(top, target_interval=target_interval)
@@ -125,13 +126,13 @@ def compile_model(
 
 
 def quantized_graph(
-    model: nn.Module, shape: tuple[int, ...], quantize: Mapping[str, Any], *, fuse_batch_norm: bool = False
+    model: nn.Module, shape: Shape | Shapes, quantize: Mapping[str, Any], *, fuse_batch_norm: bool = False
 ) -> MaseGraph:
     """The model's graph, quantized, as far as software goes."""
     return quantize_transform_pass(float_graph(model, shape, fuse_batch_norm=fuse_batch_norm), quantize)[0]
 
 
-def float_graph(model: nn.Module, shape: tuple[int, ...], *, fuse_batch_norm: bool = False) -> MaseGraph:
+def float_graph(model: nn.Module, shape: Shape | Shapes, *, fuse_batch_norm: bool = False) -> MaseGraph:
     """The model's graph before it is quantized: its nodes have the names that the design's will have."""
     model.eval()
     graph = MaseGraph(model)
@@ -143,15 +144,28 @@ def float_graph(model: nn.Module, shape: tuple[int, ...], *, fuse_batch_norm: bo
     return graph
 
 
-def with_metadata(graph: MaseGraph, shape: tuple[int, ...]) -> MaseGraph:
-    """The graph with common and software metadata, for samples of `shape`."""
+def with_metadata(graph: MaseGraph, shape: Shape | Shapes) -> MaseGraph:
+    """The graph with common and software metadata, for samples of `shape`; several inputs have a tuple of shapes."""
     graph, _ = init_metadata_analysis_pass(graph)
     device = next((parameter.device for parameter in graph.model.parameters()), None)
-    names = [str(node.target) for node in graph.fx_graph.nodes if node.op == "placeholder"]
-    dummy = {name: torch.zeros(2, *shape, device=device) for name in names}
+    slots = [node for node in graph.fx_graph.nodes if node.op == "placeholder"]
+    shapes = as_shapes(shape)
+    if len(shapes) < len(slots):
+        slots = [node for node in slots if not node.args]  # an argument with a default value keeps it
+    if len(shapes) != len(slots):
+        names = ", ".join(node.name for node in slots) or "none"
+        told = f"{len(shapes)} shape{'s are' if len(shapes) > 1 else ' is'} known"
+        hint = f"give the class input_shape = ({', '.join(['(16,)'] * len(slots))}), with the sizes of its inputs"
+        problem = Problem(f"the model takes {len(slots)} inputs ({names}), and {told}", _place_of(slots), hint)
+        raise ProblemsError(problem)
+    dummy = {str(node.target): torch.zeros(2, *one, device=device) for node, one in zip(slots, shapes, strict=True)}
     graph, _ = add_common_metadata_analysis_pass(graph, {"dummy_in": dummy, "add_value": False})
     graph, _ = add_software_metadata_analysis_pass(graph)
     return graph
+
+
+def _place_of(slots: list[fx.Node]) -> Place | None:
+    return get_node_place(slots[-1]) if slots else None
 
 
 def run_samples(compiled: Compiled, dataset: Dataset) -> Samples:
@@ -164,14 +178,14 @@ def run_samples(compiled: Compiled, dataset: Dataset) -> Samples:
     y = run_quantized(compiled, dataset.x_test)
     (reference,) = design.results(x)
     assert np.array_equal(y, reference), "the quantized torch model and the integer reference differ"
-    float_labels = _forward(compiled.model, dataset.x_test).argmax(1)
+    float_labels = forward(compiled.model, dataset.x_test)[0].argmax(1)
     return Samples((x,), (y,), dataset.y_test, float_labels)
 
 
 def run_floats(prepared: Prepared, dataset: Dataset) -> dict[str, np.ndarray]:
     """What the float model has at its input and behind each layer, for the first samples of the test split."""
     chain, fuse = prepared.compiled.chain, prepared.config.fuse_batch_norm
-    graph = float_graph(prepared.compiled.model, chain.input_shape, fuse_batch_norm=fuse)
+    graph = float_graph(prepared.compiled.model, chain.input.shape, fuse_batch_norm=fuse)
     return float_layers(graph, chain, dataset.x_test)
 
 
@@ -180,7 +194,7 @@ def reals(compiled: Compiled) -> Reals:
     chain = compiled.chain
     wanted = wanted_types(chain.layers)[0]
     assert wanted is not None
-    return Reals(wanted.rounding, chain.order, chain.output_order)
+    return Reals(wanted.rounding, chain.input.order, chain.output_orders[0])
 
 
 def quantize_input(compiled: Compiled, samples: np.ndarray) -> Integers:
@@ -189,21 +203,31 @@ def quantize_input(compiled: Compiled, samples: np.ndarray) -> Integers:
     wanted = wanted_types(chain.layers)[0]
     assert wanted is not None
     flat = to_integers(samples.reshape(len(samples), -1), design.input.fixed, wanted.rounding)
-    return flat if chain.order is None else flat[:, list(chain.order)]
+    order = chain.input.order
+    return flat if order is None else flat[:, list(order)]
 
 
 def run_quantized(compiled: Compiled, samples: np.ndarray) -> Integers:
     """What the quantized torch model computes, as integers of the output's type."""
-    values = _forward(compiled.graph.model, samples)
+    (values,) = forward(compiled.graph.model, samples)
     scaled = values.reshape(len(values), -1) * 2.0**compiled.design.output.fixed.frac
     integers = scaled.astype(np.int64)
     assert np.array_equal(integers, scaled), "the quantized torch model left the grid of its output type"
-    order = compiled.chain.output_order
+    order = compiled.chain.output_orders[0]
     return integers if order is None else integers[:, list(order)]
 
 
-def _forward(model: nn.Module, samples: np.ndarray) -> np.ndarray:
+def forward(model: nn.Module, samples: np.ndarray | tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """What the model returns for all samples, in float64: an array for each of its results.
+
+    A model with several inputs takes a tuple of arrays, one for each.
+    """
     model.eval()
+    arrays = samples if isinstance(samples, tuple) else (samples,)
+    parts: list[tuple[torch.Tensor, ...]] = []
     with torch.inference_mode():
-        parts = [model(torch.from_numpy(samples[k : k + _BATCH])) for k in range(0, len(samples), _BATCH)]
-    return torch.cat(parts).double().numpy()
+        for k in range(0, len(arrays[0]), _BATCH):
+            # Copies: a layer that works in place must not overwrite the samples.
+            given = model(*(torch.tensor(array[k : k + _BATCH]) for array in arrays))
+            parts.append(tuple(given) if isinstance(given, tuple | list) else (given,))
+    return tuple(torch.cat(column).double().numpy() for column in zip(*parts, strict=True))

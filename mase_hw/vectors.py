@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.ir import Design
-from mase_hw.lowering.layers import Chain
+from mase_hw.lowering.layers import LayerGraph
 from mase_hw.lowering.parts import wanted_types
 from mase_hw.numerics import Fixed, Rounding, to_integers
 from mase_hw.numerics.rounding import Integers
@@ -38,11 +38,11 @@ class Vectors:
     output_order: tuple[int, ...] | None
 
     @staticmethod
-    def of(chain: Chain, design: Design) -> Vectors:
+    def of(chain: LayerGraph, design: Design) -> Vectors:
         wanted = wanted_types(chain.layers)[0]
         assert wanted is not None
         ends = design.input.fixed, design.output.fixed
-        return Vectors(chain.input_shape, *ends, wanted.rounding, chain.order, chain.output_order)
+        return Vectors(chain.input.shape, *ends, wanted.rounding, chain.input.order, chain.output_orders[0])
 
     def read(self, x: Any, *, integers: bool) -> Read:
         """The samples as integers of the input's type; what cannot be is a Problem."""

@@ -55,7 +55,7 @@ def real_inputs(fixed: Fixed, shape: tuple[int, ...], count: int, seed: int = 0)
 
 def assert_software_equal(compiled: Compiled, count: int = 64, seed: int = 0) -> None:
     """The quantized torch model and the integer reference, on real samples."""
-    samples = real_inputs(compiled.design.input.fixed, compiled.chain.input_shape, count, seed)
+    samples = real_inputs(compiled.design.input.fixed, compiled.chain.input.shape, count, seed)
     x = quantize_input(compiled, samples)
     expected = compiled.design.run(x)[compiled.design.output.name]
     got = run_quantized(compiled, samples)

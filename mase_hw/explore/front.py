@@ -14,12 +14,12 @@ from mase_hw.ir import Design
 from mase_hw.loading import load_data, load_weights
 from mase_hw.lowering.choice import Choice
 from mase_hw.lowering.choose import ChoiceRequest, request
-from mase_hw.lowering.layers import Chain, Layer
+from mase_hw.lowering.layers import Layer, LayerGraph
 from mase_hw.lowering.lower import lower
 from mase_hw.lowering.optimize import Plan
 from mase_hw.lowering.space import FOREVER, unsolved
-from mase_hw.models import input_shape
-from mase_hw.passes.layers import SUPPORTED, chain_of
+from mase_hw.models import input_shapes
+from mase_hw.passes.layers import SUPPORTED, layer_graph_of
 
 Report = Callable[[float], None]  # told how much is done, 0 to 1
 
@@ -66,11 +66,11 @@ def explore(
         dataset = problems.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
     assert loaded is not None
     model, notes = loaded
-    shape = input_shape(model, dataset, config.where("model" if dataset is None else "dataset"))
+    shape = input_shapes(model, dataset, config.where("model" if dataset is None else "dataset"))
     quantize: dict[str, Any] = {**config.raw["passes"]["quantize"], "places": config.places}
     graph = quantized_graph(model, shape, quantize, fuse_batch_norm=config.fuse_batch_norm)
     with Collector() as problems:
-        chain = chain_of(graph, problems, config.quantize)
+        chain = layer_graph_of(graph, problems, config.quantize)
         config.hardware.check_keys([layer.name for layer in chain.layers], SUPPORTED, problems)
         asked = request(chain, config.hardware, config.target, problems, dsp=dsp)
     points = tuple(_point(asked, chain, plan) for plan in front(asked, slowest or FOREVER, report))
@@ -98,7 +98,7 @@ def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]
     report(1)
 
 
-def _point(asked: ChoiceRequest, chain: Chain, plan: Plan) -> Point:
+def _point(asked: ChoiceRequest, chain: LayerGraph, plan: Plan) -> Point:
     wish = {"target_interval": plan.interval} | ({"dsp_budget": plan.dsp} if asked.dsp else {})
     design = lower(asked.target.top, chain, plan.choices, asked.target)
     assert design.cost().logic == plan.luts, "the design does not cost what was planned"

@@ -74,7 +74,9 @@ class LayerGraph:
     @cached_property
     def readers(self) -> dict[str, list[tuple[Layer, int]]]:
         """For each result, the layers that read it, and as which of their inputs. The output is not among them."""
-        found: dict[str, list[tuple[Layer, int]]] = {name: [] for name in (*(x.name for x in self.inputs), *self.by_name)}
+        found: dict[str, list[tuple[Layer, int]]] = {
+            name: [] for name in (*(x.name for x in self.inputs), *self.by_name)
+        }
         for layer in self.layers:
             for port, name in enumerate(layer.inputs):
                 found[name].append((layer, port))

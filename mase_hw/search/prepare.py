@@ -15,7 +15,7 @@ from mase_hw.config.quantize import QuantizeConfig, QuantSpec
 from mase_hw.config.search import SearchConfig, parse_search
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.lowering.choose import choose
-from mase_hw.passes.layers import chain_of
+from mase_hw.passes.layers import layer_graph_of
 from mase_hw.search.candidate import Clock, Workshop
 from mase_hw.search.metrics import Measured, hardware_metrics
 from mase_hw.search.space import Sample, Space, make_space
@@ -131,7 +131,7 @@ def _try_out(prepared: Prepared) -> None:
     where = config.where("search", "strategy", "hw_runner", wanted[0])
     try:
         with Collector() as problems:
-            chain = chain_of(candidate.graph, problems, ruled)
+            chain = layer_graph_of(candidate.graph, problems, ruled)
             choose(chain, config.hardware, config.target, problems)
     except ProblemsError as error:
         subject = f"search.strategy.hw_runner.{wanted[0]}: some samples cannot become hardware: "

@@ -18,7 +18,7 @@ from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.flow import with_metadata
 from mase_hw.graph import MaseGraph, deepcopy_mase_graph
 from mase_hw.passes import fuse_batch_norm_transform_pass, quantize_transform_pass, remove_identity_transform_pass
-from mase_hw.passes.layers import chain_of
+from mase_hw.passes.layers import layer_graph_of
 from mase_hw.training.device import choose_device
 from mase_hw.training.evaluate import Score, evaluate
 from mase_hw.training.quantized import quantizes
@@ -68,7 +68,7 @@ def not_ready(done: Transformed) -> str | None:
     try:
         with Collector() as problems:
             graph, _ = remove_identity_transform_pass(deepcopy_mase_graph(done.after))  # as `emit` does
-            chain_of(graph, problems)
+            layer_graph_of(graph, problems)
     except ProblemsError as error:
         first, more = error.problems[0].message, len(error.problems) - 1
         return f"{first} (and {more} more)" if more else first

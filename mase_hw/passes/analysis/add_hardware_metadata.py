@@ -9,7 +9,7 @@ from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget
 from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph
 from mase_hw.lowering.choose import choose
-from mase_hw.passes.layers import SUPPORTED, chain_of
+from mase_hw.passes.layers import SUPPORTED, layer_graph_of
 
 
 def add_hardware_metadata_analysis_pass(
@@ -32,7 +32,7 @@ def add_hardware_metadata_analysis_pass(
         if not isinstance(config, HardwareConfig):
             config = parse_hardware(args, problems, places) if args else HardwareConfig("type", HardwareSpec())
         problems.raise_if_any()
-        chain = chain_of(graph, problems, quantize)
+        chain = layer_graph_of(graph, problems, quantize)
         config.check_keys([layer.name for layer in chain.layers], SUPPORTED, problems)
         choices = choose(chain, config, target, problems)
     by_name = {layer.name: choice for layer, choice in zip(chain.layers, choices, strict=True)}

@@ -83,7 +83,7 @@ def test_order_of_elements() -> None:
         if not matrix:
             entries["relu"]["config"] = {"name": "integer", "data_in_width": 8, "data_in_frac_width": 4}
         design = mase_hw.compile(Turned(matrix), {"passes": {"quantize": {"by": "type", **entries}}})
-        order = design._prepared.compiled.chain.order
+        order = design._prepared.compiled.chain.input.order
         assert order is not None
         assert sorted(order) != list(order)
         x = np.random.default_rng(2).normal(size=(5, 2, 3, 2)).astype(np.float32)

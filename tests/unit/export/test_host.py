@@ -96,7 +96,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
     for compiled in designs:
         design = compiled.design
         build = write_build(folder / design.name, design, {}, None, reals=reals(compiled))
-        samples = real_inputs(design.input.fixed, compiled.chain.input_shape, 60)
+        samples = real_inputs(design.input.fixed, compiled.chain.input.shape, 60)
         found.append(Made(compiled, build, stimulus(design, 80, 1).x, samples))
     return found
 
@@ -133,7 +133,7 @@ def test_python_gives_the_same_integers(made: list[Made]) -> None:
         assert np.array_equal(module.run(one.x.astype(np.int32)), y), design.name
         assert np.array_equal(module.quantize(one.samples), quantize_input(one.compiled, one.samples)), design.name
         # As the model sees it: real numbers in, real numbers out.
-        order = one.compiled.chain.output_order
+        order = one.compiled.chain.output_orders[0]
         wanted = run_quantized(one.compiled, one.samples)
         back = np.empty_like(wanted)
         back[:, list(order) if order else slice(None)] = wanted

@@ -107,7 +107,7 @@ def test_channels_stream_fastest() -> None:
     model = randomized(nn.Sequential(nn.Flatten(), nn.Linear(3 * 2 * 2, 2)))
     table = by_type(linear=spec(data_in=F8, weight=F8, bias=F8))
     compiled = compile_model(model, (3, 2, 2), table)
-    assert compiled.chain.order == (0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11)
+    assert compiled.chain.input.order == (0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11)
     from support import assert_software_equal
 
     assert_software_equal(compiled)
