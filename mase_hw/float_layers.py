@@ -12,6 +12,7 @@ from torch import fx
 from mase_hw.graph import MaseGraph
 from mase_hw.layers import LayerGraph, Order
 from mase_hw.ops.operator import operator_of
+from mase_hw.passes.branches import joined_order
 
 _SAMPLES = 256
 _VALUES = 1 << 17  # of the widest layer, so that wide networks do not make large builds
@@ -33,22 +34,39 @@ class _Recorder(fx.Interpreter):
         return result
 
 
-def float_layers(graph: MaseGraph, layers: LayerGraph, samples: np.ndarray) -> dict[str, np.ndarray]:
+def float_layers(
+    graph: MaseGraph, layers: LayerGraph, samples: np.ndarray | tuple[np.ndarray, ...]
+) -> dict[str, np.ndarray]:
     """`input` and `node.<name>`, each [samples, features] in the order of the design's stream.
 
+    With several inputs, `samples` has an array for each, and they are `input.<name>`.
     Computed in float64 and stored in float32: so the same bytes come out however torch splits its sums.
     """
-    widest = max(layers.input.features, *(layer.out_features for layer in layers.layers))
-    samples = samples[: max(1, min(_SAMPLES, _VALUES // widest))]
+    widest = max(*(x.features for x in layers.inputs), *(layer.out_features for layer in layers.layers))
+    count = max(1, min(_SAMPLES, _VALUES // widest))
+    arrays = [array[:count] for array in (samples if isinstance(samples, tuple) else (samples,))]
     recorder = _Recorder(copy.deepcopy(graph.model).double(), {layer.name for layer in layers.layers})
     with torch.inference_mode():
-        recorder.run(torch.from_numpy(samples).double())
-    orders = {layers.input.name: layers.input.order}
-    found = {"input": _ordered(samples.reshape(len(samples), -1).astype(np.float32), layers.input.order)}
-    for layer in layers.layers:  # a matrix takes the order of its input in
-        orders[layer.name] = None if operator_of(layer.op).matrix else orders[layer.inputs[0]]
+        recorder.run(*(torch.from_numpy(array).double() for array in arrays))
+    orders = stream_orders(layers)
+    found: dict[str, np.ndarray] = {}
+    for x, array in zip(layers.inputs, arrays, strict=True):
+        key = "input" if len(layers.inputs) == 1 else f"input.{x.name}"
+        found[key] = _ordered(array.reshape(len(array), -1).astype(np.float32), orders[x.name])
+    for layer in layers.layers:
         found[f"node.{layer.name}"] = _ordered(recorder.values[layer.name], orders[layer.name])
     return found
+
+
+def stream_orders(layers: LayerGraph) -> dict[str, Order]:
+    """The order of every input and of every layer's result."""
+    orders: dict[str, Order] = {x.name: x.order for x in layers.inputs}
+    for layer in layers.layers:
+        read = [None if (order := orders[name]) is None else np.array(order) for name in layer.inputs]
+        joined = joined_order(layer.op, read, [layers.features_of(name) for name in layer.inputs])
+        # A matrix takes the order of its input in.
+        orders[layer.name] = None if operator_of(layer.op).matrix or joined is None else tuple(joined.tolist())
+    return orders
 
 
 def _ordered(values: np.ndarray, order: Order) -> np.ndarray:

@@ -20,9 +20,9 @@ from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design
 from mase_hw.layers import LayerGraph
 from mase_hw.loading import check_labels, load_data, load_weights
-from mase_hw.models import input_shape
+from mase_hw.models import Shape, Shapes, input_shapes
 from mase_hw.passes.saturation import notes_of_saturation, saturated_parameters
-from mase_hw.pipeline.graphs import Shapes, quantized_graph
+from mase_hw.pipeline.graphs import quantized_graph
 from mase_hw.pipeline.hardware import ANY_HARDWARE, hardware_of
 from mase_hw.samples import reals, run_floats, run_samples
 
@@ -84,9 +84,9 @@ def load(config: Config, module: nn.Module | None = None, *, as_it_is: bool = Fa
         dataset = problems.attempt(lambda: load_data(config, None if loaded is None else loaded[0]))
     assert loaded is not None
     model, notes = loaded
-    shape = input_shape(model, dataset, config.where("model" if dataset is None else "dataset"))
+    shapes = input_shapes(model, dataset, config.where("model" if dataset is None else "dataset"))
     files = data_files(opened, config.base, list(config.sources.values()))
-    return Loaded(model, dataset, notes, shape, files)
+    return Loaded(model, dataset, notes, shapes, files)
 
 
 def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool = False) -> Prepared:
@@ -122,7 +122,7 @@ def write(prepared: Prepared, out: Path, sources: Mapping[str, Path], *, replace
 
 def compile_model(
     model: nn.Module,
-    shape: Shapes,
+    shape: Shape | Shapes,
     quantize: Mapping[str, Any],
     hardware: Mapping[str, Any] | None = None,
     *,

@@ -82,7 +82,8 @@ def forward(model: nn.Module, samples: Arrays) -> list[np.ndarray]:
     parts: list[list[torch.Tensor]] = []
     with torch.inference_mode():
         for k in range(0, len(each[0]), _BATCH):
-            result = model(*(torch.from_numpy(rows[k : k + _BATCH]) for rows in each))
+            # Copies: a layer that works in place must not overwrite the samples.
+            result = model(*(torch.tensor(rows[k : k + _BATCH]) for rows in each))
             parts.append(list(result) if isinstance(result, tuple | list) else [result])
     return [torch.cat(column).double().numpy() for column in zip(*parts, strict=True)]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import fx, nn
 
-from mase_hw.graph.metadata import MaseMetadata, get_mase_op, get_node_module
-from mase_hw.graph.opcodes import is_inplace_relu
+from mase_hw.graph.inplace import settle_inplace
+from mase_hw.graph.metadata import MaseMetadata
 from mase_hw.graph.tracer import trace
 
 
@@ -33,7 +33,7 @@ class MaseGraph:
         else:
             graph = trace(model, cf_args, custom_ops)
         self.model = fx.GraphModule(model, graph)
-        _order_inplace_readers(self.model)
+        settle_inplace(self.model)
 
     @property
     def fx_graph(self) -> fx.Graph:
@@ -72,22 +72,3 @@ class MaseGraph:
 def deepcopy_mase_graph(graph: MaseGraph) -> MaseGraph:
     """A graph that shares nothing with `graph`."""
     return copy.deepcopy(graph)
-
-
-def _order_inplace_readers(model: fx.GraphModule) -> None:
-    """After an in-place relu, whoever reads its input reads its result: the graph then says what torch computes.
-
-    Otherwise `x.relu_()` as a statement would look like a node that nobody reads.
-    """
-    position = {node: k for k, node in enumerate(model.graph.nodes)}
-    changed = False
-    for node in model.graph.nodes:
-        if get_mase_op(node) != "relu" or not is_inplace_relu(node, get_node_module(node)):
-            continue
-        source = node.all_input_nodes[0]
-        for reader in list(source.users):
-            if position[reader] > position[node]:
-                reader.replace_input_with(source, node)
-                changed = True
-    if changed:
-        model.recompile()

@@ -72,16 +72,31 @@ FUNCTION_OPS: dict[Callable[..., Any], str] = {
     operator.sub: "sub",
     operator.isub: "sub",
     torch.sub: "sub",
+    torch.subtract: "sub",
     operator.mul: "mul",
     operator.imul: "mul",
     torch.mul: "mul",
+    torch.multiply: "mul",
     operator.matmul: "matmul",
     torch.matmul: "matmul",
     torch.cat: "cat",
     torch.concat: "cat",
+    torch.concatenate: "cat",
 }
 
-METHOD_OPS: dict[str, str] = {"contiguous": "identity", "__add__": "add", "__radd__": "add", "__mul__": "mul"}
+METHOD_OPS: dict[str, str] = {
+    "contiguous": "identity",
+    **{f"__{kind}{op}__": op for op in ("add", "sub", "mul") for kind in ("", "r", "i")},
+    "subtract": "sub",
+    "subtract_": "sub",
+    "multiply": "mul",
+    "multiply_": "mul",
+}
+INPLACE_OPERATORS: dict[Callable[..., Any], Callable[..., Any]] = {
+    operator.iadd: operator.add,
+    operator.isub: operator.sub,
+    operator.imul: operator.mul,
+}
 
 # What functional forms call their arguments, in order. Others take tensors only, as far as this project is concerned.
 SIGNATURES: dict[str, tuple[str, ...]] = {
@@ -99,6 +114,9 @@ _FUNCTIONAL_NAMES = frozenset(name.replace("_", "") for name in dir(F) if not na
 def op_of_module(module: nn.Module) -> tuple[str, str]:
     """(mase_type, mase_op) of a module. A subclass keeps its parent's op as long as it keeps its meaning."""
     kind = type(module)
+    own = getattr(kind, "mase_op", None)  # of a quantized class that stands for a function
+    if own is not None and is_quantized_class(kind):
+        return TYPE_OF_OP[own], own
     for base in kind.__mro__:
         if base in MODULE_OPS and (base.forward is kind.forward or is_quantized_class(kind)):
             return TYPE_OF_OP[MODULE_OPS[base]], MODULE_OPS[base]
@@ -107,7 +125,7 @@ def op_of_module(module: nn.Module) -> tuple[str, str]:
 
 
 def op_of_function(function: Callable[..., Any]) -> tuple[str, str]:
-    op = FUNCTION_OPS.get(function)
+    op = FUNCTION_OPS.get(function) or getattr(function, "mase_op", None)
     if op is not None:
         return TYPE_OF_OP[op], op
     name = str(getattr(function, "__name__", type(function).__name__)).lower()
@@ -139,10 +157,14 @@ def arguments(node: fx.Node, op: str) -> dict[str, Any]:
     return {**given, **node.kwargs}
 
 
-def is_inplace_relu(node: fx.Node, module: nn.Module | None) -> bool:
-    """Whether a relu overwrites its input."""
+def is_inplace(node: fx.Node, op: str, module: nn.Module | None) -> bool:
+    """Whether a relu, an add, a sub or a mul overwrites its (first) input."""
+    if op not in ("relu", "add", "sub", "mul"):
+        return False
     if module is not None:
         return bool(getattr(module, "inplace", False))
     if isinstance(node.target, str):
-        return node.target.endswith("_")
+        return node.target.startswith("__i") if node.target.endswith("__") else node.target.endswith("_")
+    if op != "relu":
+        return node.target in INPLACE_OPERATORS
     return node.target in (F.relu_, torch.relu_) or bool(arguments(node, "relu").get("inplace", False))

@@ -13,6 +13,7 @@ from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.graph.opcodes import MODULE_OPS, is_quantized_class, op_of_module
 from mase_hw.graph.places import USER_ERRORS, place_of_error, place_of_forward, place_of_frame
+from mase_hw.graph.proxy import InplaceProxy
 
 PLACE_KEY = "place"  # of node.meta
 
@@ -32,6 +33,9 @@ class Tracer(fx.Tracer):
         # A subclass of a layer that adds no forward of its own is still that layer.
         known = op_of_module(m)[1] in MODULE_OPS.values() and not isinstance(m, fx.GraphModule)
         return known or super().is_leaf_module(m, module_qualified_name)
+
+    def proxy(self, node: fx.Node) -> fx.Proxy:
+        return InplaceProxy(node, self)
 
     def create_node(self, *args: Any, **kwargs: Any) -> fx.Node:
         node = super().create_node(*args, **kwargs)

@@ -32,7 +32,8 @@ def _check_lanes(
     parts = [graph.features_of(name) for name in layer.inputs]
     if len(parts) > 1 and spec.data_in_parallelism == sum(parts):
         parts = []  # a concatenation of whole vectors
-    sizes = [("data_in_parallelism", "in_features", count) for count in parts]
+    unfit = [count for count in parts if spec.data_in_parallelism and count % spec.data_in_parallelism]
+    sizes = [("data_in_parallelism", "in_features", count) for count in unfit[:1]]
     for key, what, count in (*sizes, ("data_out_parallelism", "out_features", layer.out_features)):
         asked = getattr(spec, key)
         if asked is not None and count % asked:
@@ -44,7 +45,6 @@ def _check_lanes(
                 f"divisors near {asked}: {', '.join(str(d) for d in below + above)}",
                 layer.note,
             )
-            return
 
 
 def check_reachable(site: Site, spec: HardwareSpec, config: HardwareConfig, target: int, problems: Collector) -> None:

@@ -1,4 +1,4 @@
-"""`load_model`: the model that a TOML names; `input_shape`: what one sample of it looks like."""
+"""`load_model`: the model that a TOML names; `input_shapes`: what one sample of it looks like."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.models.onnx_net import load_onnx
 from mase_hw.models.registry import get_model
+
+Shape = tuple[int, ...]  # of one sample, without the batch
+Shapes = tuple[Shape, ...]  # one for each argument of forward
 
 
 def load_model(model: str, base: Path, where: Place | None = None, *, seed: int = 0) -> nn.Module:
@@ -65,11 +68,50 @@ def _line(thing: object, path: Path) -> Place:
 
 
 def input_shape(model: nn.Module | str, dataset: Dataset | None = None, where: Place | None = None) -> tuple[int, ...]:
-    """The shape of one sample: the model's `input_shape`, else the data set's, else its first layer's width."""
+    """The shape of one sample of a model with one input; several inputs are a Problem."""
+    shapes = input_shapes(model, dataset, where)
+    if len(shapes) > 1:
+        name = model if isinstance(model, str) else type(model).__name__
+        text = f"{name} takes {len(shapes)} inputs, and this works for models with one input alone"
+        raise ProblemsError(Problem(text, where, "emit, sim, prove and synth take models with several inputs"))
+    return shapes[0]
+
+
+def input_shapes(model: nn.Module | str, dataset: Dataset | None = None, where: Place | None = None) -> Shapes:
+    """The shapes of one sample, one for each input of the model.
+
+    They are the model's `input_shape` (a shape, or a tuple of shapes), else those of its `example_inputs` (a batch of
+    samples, or a tuple of batches), else the data set's, else the width of the model's first layer.
+    """
     module = get_model(model) if isinstance(model, str) else model
-    stated = getattr(module, "input_shape", None)
+    name = type(module).__name__
+    stated, examples = getattr(module, "input_shape", None), getattr(module, "example_inputs", None)
+    if stated is None and examples is not None:
+        stated = _shapes_of(name, examples, where)
     if stated is not None:
-        return _stated(type(module).__name__, stated, dataset, where)
+        several = isinstance(stated, list | tuple) and all(isinstance(shape, list | tuple) for shape in stated)
+        shapes = tuple(_stated(name, shape, where) for shape in (stated if several and stated else (stated,)))
+        _check_data(name, shapes, dataset, where)
+        return shapes
+    return (_found(module, dataset, where),)
+
+
+def as_shapes(shape: Shape | Shapes) -> Shapes:
+    """The shape of one input, or the shapes of several, as a tuple of shapes."""
+    several = tuple(tuple(one) for one in shape if isinstance(one, tuple | list))
+    return several or (tuple(size for size in shape if isinstance(size, int)),)
+
+
+def _shapes_of(name: str, examples: object, where: Place | None) -> Shapes:
+    batches = tuple(examples) if isinstance(examples, tuple | list) else (examples,)
+    shapes = [getattr(batch, "shape", ()) for batch in batches]
+    if not shapes or any(len(shape) < 2 for shape in shapes):
+        text = f"{name}: example_inputs is no batch of samples, and no tuple of them"
+        raise ProblemsError(Problem(text, where, "tensors whose first dimension is the batch: (torch.zeros(1, 16),)"))
+    return tuple(tuple(int(size) for size in shape[1:]) for shape in shapes)
+
+
+def _found(module: nn.Module, dataset: Dataset | None, where: Place | None) -> Shape:
     if dataset is not None:
         return dataset.sample_shape
     for layer in module.modules():
@@ -83,13 +125,18 @@ def input_shape(model: nn.Module | str, dataset: Dataset | None = None, where: P
     raise ProblemsError(Problem(text, where, "give the class input_shape = (features,), or the TOML a dataset"))
 
 
-def _stated(name: str, stated: object, dataset: Dataset | None, where: Place | None) -> tuple[int, ...]:
+def _stated(name: str, stated: object, where: Place | None) -> Shape:
     sizes = tuple(stated) if isinstance(stated, list | tuple | torch.Size) else (stated,)
     if not sizes or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in sizes):
         text = f"{name}: input_shape = {stated!r} is no shape"
         raise ProblemsError(Problem(text, where, "a tuple of positive integers, without the batch: (16,)"))
-    shape = tuple(size for size in sizes if isinstance(size, int))
-    if dataset is not None and dataset.sample_shape != shape:
-        text = f"{name} takes samples of shape {shape}, those of {dataset.name} are {dataset.sample_shape}"
+    return tuple(size for size in sizes if isinstance(size, int))
+
+
+def _check_data(name: str, shapes: Shapes, dataset: Dataset | None, where: Place | None) -> None:
+    if dataset is not None and len(shapes) > 1:
+        text = f"{name} takes {len(shapes)} inputs, and {dataset.name} has one array of samples"
+        raise ProblemsError(Problem(text, where, "take the data set out of the TOML, or give the model one input"))
+    if dataset is not None and dataset.sample_shape != shapes[0]:
+        text = f"{name} takes samples of shape {shapes[0]}, those of {dataset.name} are {dataset.sample_shape}"
         raise ProblemsError(Problem(text, where, "choose a data set that fits the model, or change input_shape"))
-    return shape

@@ -26,11 +26,14 @@ class Quantized(Protocol):
 class QuantizedMixin(nn.Module):
     """`spec` and the quantizers made from it. `bypass` True computes as the float module does.
 
-    `label` is the name that messages use. `needs` are the arguments whose type the op cannot do without.
+    `label` is the name that messages use. `needs` are the arguments whose type the op cannot do without, `optional`
+    those that it takes as they are where they have none. `mase_op` is for classes that stand for a function.
     """
 
     mase_quantized: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("data_in",)
+    optional: ClassVar[tuple[str, ...]] = ()
+    mase_op: ClassVar[str]
 
     spec: QuantSpec
     label: str

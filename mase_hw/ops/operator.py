@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from math import gcd
 from typing import Any, ClassVar
@@ -22,6 +23,8 @@ from mase_hw.layers import Layer
 from mase_hw.ops.choice import Choice
 from mase_hw.ops.pages import Page
 
+MODULES = ("linear.operator", "relu", "batch_norm1d", "add", "mul", "cat")
+LISTED = ("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul")  # before those of other packages
 FOREVER = 1 << 62  # an interval that everything reaches
 Wrong = dict[str, tuple[str, str]]  # by key: what is wrong with it, and how to mend it
 
@@ -167,8 +170,8 @@ def register(operator: Operator) -> None:
 @cache
 def load_operators() -> None:
     """Imports the project's operators, and those of installed packages."""
-    import mase_hw.ops.all  # noqa: F401  (they register themselves)
-
+    for name in MODULES:
+        import_module(f"mase_hw.ops.{name}")  # its operators register themselves
     for point in entry_points(group="mase_hw.operators"):
         point.load()
 
@@ -179,9 +182,9 @@ def operator_of(op: str) -> Operator:
 
 
 def operators() -> dict[str, Operator]:
-    """Every operator that becomes hardware, by name."""
+    """Every operator that becomes hardware, by name; the project's own come first."""
     load_operators()
-    return OPERATORS
+    return {name: OPERATORS[name] for name in dict.fromkeys((*LISTED, *OPERATORS))}
 
 
 @cache

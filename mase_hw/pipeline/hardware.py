@@ -14,7 +14,7 @@ from mase_hw.lowering.build import design_of
 from mase_hw.lowering.choose import choose
 from mase_hw.lowering.optimize import Plan
 from mase_hw.passes.analysis.add_hardware_metadata import note_choices
-from mase_hw.passes.layers import SUPPORTED, layer_graph_of
+from mase_hw.passes.layers import layer_graph_of, supported
 
 __all__ = ["Hardware", "design_of", "hardware_of", "layers_of", "plan_of"]
 
@@ -34,7 +34,7 @@ def layers_of(graph: MaseGraph, config: HardwareConfig, quantize: QuantizeConfig
     """The graph's layers with their integers; torch ends here. All that stands in the way is a problem."""
     with Collector() as problems:
         layers = layer_graph_of(graph, problems, quantize)
-        config.check_keys([layer.name for layer in layers.layers], SUPPORTED, problems)
+        config.check_keys([layer.name for layer in layers.layers], supported(), problems)
     return layers
 
 

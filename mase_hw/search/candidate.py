@@ -20,6 +20,7 @@ from mase_hw.config import Config, TrainingConfig
 from mase_hw.config.search import SearchConfig, ShortTraining
 from mase_hw.datasets import Dataset
 from mase_hw.graph import MaseGraph, MaseMetadata, get_mase_op
+from mase_hw.models import Shape, Shapes
 from mase_hw.passes import (
     fuse_batch_norm_transform_pass,
     quantize_transform_pass,
@@ -64,7 +65,7 @@ class Workshop:
     """Makes candidates from one traced model."""
 
     def __init__(
-        self, config: Config, search: SearchConfig, model: nn.Module, shape: tuple[int, ...], dataset: Dataset
+        self, config: Config, search: SearchConfig, model: nn.Module, shape: Shape | Shapes, dataset: Dataset
     ) -> None:
         self.config, self.search, self.shape = config, search, shape
         self.dataset = dataset

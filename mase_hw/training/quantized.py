@@ -10,6 +10,7 @@ from torch.func import functional_call
 
 from mase_hw.config import Config
 from mase_hw.graph import MaseGraph, get_mase_op
+from mase_hw.models import Shape, Shapes
 from mase_hw.passes import fuse_batch_norm_transform_pass, quantize_transform_pass
 from mase_hw.passes.transform.fuse_batch_norm import folded
 from mase_hw.pipeline.graphs import with_metadata
@@ -20,7 +21,7 @@ def quantizes(config: Config) -> bool:
     return any(spec.quantized for spec in (config.quantize.default, *config.quantize.entries.values()))
 
 
-def quantized_network(config: Config, shape: tuple[int, ...]) -> Callable[[nn.Module], nn.Module]:
+def quantized_network(config: Config, shape: Shape | Shapes) -> Callable[[nn.Module], nn.Module]:
     """For `train(through=...)`: from the float model to the network that `emit` would build from it.
 
     Gradients pass straight through the quantizers to the model's own parameters, so that its state dict keeps its keys.
@@ -41,7 +42,7 @@ def quantized_network(config: Config, shape: tuple[int, ...]) -> Callable[[nn.Mo
     return build
 
 
-def training_notes(config: Config, model: nn.Module, shape: tuple[int, ...]) -> tuple[str, ...]:
+def training_notes(config: Config, model: nn.Module, shape: Shape | Shapes) -> tuple[str, ...]:
     """What training through quantizers does otherwise than training in floats."""
     notes = ["training through the quantizers of [passes.quantize]; the checkpoints hold the float weights"]
     if config.fuse_batch_norm:

@@ -12,18 +12,18 @@ from mase_hw.config.user_code import is_onnx
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector
 from mase_hw.loading import load_data, load_weights
-from mase_hw.models import input_shape, load_model
+from mase_hw.models import Shape, Shapes, input_shape, input_shapes, load_model
 from mase_hw.models.fit import check_fit
 from mase_hw.training.checkpoint import read_statistics
 
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """What there is to work on; `shape` is that of one sample."""
+    """What there is to work on; `shape` is that of one sample, or a tuple of shapes for a model with several inputs."""
 
     model: nn.Module
     dataset: Dataset | None
-    shape: tuple[int, ...]
+    shape: Shape | Shapes
     notes: tuple[str, ...]
 
     @property
@@ -49,7 +49,7 @@ def load_task(config: Config, *, fresh: bool = False, needs_data: bool = True) -
     assert loaded is not None
     model, notes = loaded
     if dataset is None:
-        return TrainingTask(model, None, input_shape(model, None, config.where("model")), notes)
+        return TrainingTask(model, None, input_shapes(model, None, config.where("model")), notes)
     fits = check_fit(model, dataset, config.where("dataset"))
     shape = input_shape(model, dataset, config.where("dataset"))
     return TrainingTask(model, dataset, shape, (*notes, *fits, *_other_statistics(config, dataset)))

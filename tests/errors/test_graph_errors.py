@@ -58,7 +58,7 @@ mlp.py:15: error: fc2 (Linear): fails on an input of shape [2, 4]: mat1 and mat2
         """\
 mlp.py:13: error: act: Sigmoid is not supported in hardware
    13 |         return self.act(self.fc(x))
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
 """,
     ),
     "Conv2d": (
@@ -69,7 +69,7 @@ mlp.py:13: error: act: Sigmoid is not supported in hardware
         """\
 mlp.py:14: error: conv: Conv2d is not supported in hardware
    14 |         x = self.conv(x)
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
 """,
     ),
     "softmax": (
@@ -77,48 +77,150 @@ mlp.py:14: error: conv: Conv2d is not supported in hardware
         """\
 mlp.py:13: error: softmax: softmax is not supported in hardware
    13 |         return F.softmax(x, dim=1)
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
 """,
     ),
-    "two branches": (
-        mlp("self.a = nn.Linear(6, 6)\nself.b = nn.Linear(6, 6)\n", "return self.a(x) + self.b(x)\n"),
+    "a sum of an input": (
+        mlp("self.a = nn.Linear(6, 6)\n", "return x + self.a(x)\n"),
         """\
-mlp.py:12: error: x is read by 2 nodes (a, b), and hardware has no forks yet
-   12 |     def forward(self, x):
-  hint: let each result be read once: no branches, no skip connections
-mlp.py:13: error: add: add is not supported in hardware
+model.toml:2: error: add: add reads the input x unquantized, so x has no type
+    2 | [passes.quantize]
+  hint: add, with widths of your choice:
+        [passes.quantize.add.config]
+        name = "integer"
+        data_in_width = 8
+        data_in_frac_width = 4
+  note: add is the add called at mlp.py:12
+""",
+    ),
+    "an input in two types": (
+        mlp("self.a = nn.Linear(6, 6)\n", "return x + self.a(x)\n")
+        | toml_and(RELU.replace("relu", "add").replace("= 4", "= 3")),
+        """\
+model.toml:20: error: the input x is read in 2 different types
+   20 | [passes.quantize.add.config]
+  hint: give its readers the same data_in, or one binary point and one rounding
+  note: a reads fixed(8, 4), rounded by integer
+  note: add reads fixed(8, 3), rounded by integer
+""",
+    ),
+    "shapes that differ": (
+        mlp("self.a = nn.Linear(6, 4)\nself.b = nn.Linear(6, 1)\n", "return self.a(x) + self.b(x)\n"),
+        """\
+mlp.py:13: error: add: joins results of shapes [2, 4] and [2, 1], which is not supported in hardware
    13 |         return self.a(x) + self.b(x)
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: there is no broadcasting: give both one shape
 """,
     ),
-    "two outputs": (
-        mlp("self.a = nn.Linear(6, 6)\nself.b = nn.Linear(6, 6)\n", "x = self.a(x)\nreturn x, self.b(x)\n"),
+    "a factor in a sum": (
+        mlp("self.a = nn.Linear(6, 6)\n", "x = self.a(x)\nreturn torch.add(x, x, alpha=2)\n"),
         """\
-mlp.py:13: error: a is read by 2 nodes (b, output), and hardware has no forks yet
-   13 |         x = self.a(x)
-  hint: let each result be read once: no branches, no skip connections
-mlp.py:12: error: the model returns 2 values; hardware gives one tensor
-   12 |     def forward(self, x):
-  hint: let forward return the last layer's result alone
+mlp.py:13: error: add: uses alpha=2, which is not supported in hardware
+   13 |         return torch.add(x, x, alpha=2)
+  hint: write alpha as a multiplication of its own
+""",
+    ),
+    "a sum with a constant": (
+        mlp("self.a = nn.Linear(6, 6)\n", "return 1 - self.a(x)\n"),
+        """\
+mlp.py:12: error: sub: subtracts a constant, which is not supported in hardware
+   12 |         return 1 - self.a(x)
+  hint: give the constant to the linear layer before it as a bias
+""",
+    ),
+    "a product of results": (
+        mlp("self.a = nn.Linear(6, 6)\n", "x = self.a(x)\nreturn x * x\n"),
+        """\
+mlp.py:13: error: mul: multiplies two results, which is not supported in hardware
+   13 |         return x * x
+  hint: only a multiplication by a number, a parameter or a buffer is supported
+""",
+    ),
+    "a constant of another size": (
+        mlp(
+            "self.a = nn.Linear(6, 4)\nself.k = nn.Parameter(torch.ones(2, 4))\nself.b = nn.Linear(4, 4)\n",
+            "return self.b(self.a(x) * self.k)\n",
+        ),
+        """\
+mlp.py:14: error: mul: multiplies a result of shape [2, 4] by a constant of shape [2, 4], which is not supported in hardware
+   14 |         return self.b(self.a(x) * self.k)
+  hint: the constant is one number, or one for each feature of [batch, features]
+""",  # noqa: E501
+    ),
+    "a concatenation of samples": (
+        mlp("self.a = nn.Linear(6, 6)\n", "x = self.a(x)\nreturn torch.cat([x, x])\n"),
+        """\
+mlp.py:13: error: cat: joins results along dim 0, which is not supported in hardware
+   13 |         return torch.cat([x, x])
+  hint: only features can be joined: dim=1
+""",
+    ),
+    "a concatenation of images": (
+        mlp(
+            "self.input_shape = (1, 2, 3)\nself.a = nn.Linear(12, 6)\n",
+            "x = torch.cat([x, x], 1)\nreturn self.a(x.flatten(1))\n",
+        ),
+        """\
+mlp.py:13: error: cat: joins results of shapes [2, 1, 2, 3], [2, 1, 2, 3], which is not supported in hardware
+   13 |         x = torch.cat([x, x], 1)
+  hint: flatten them to [batch, features] first
+""",
+    ),
+    "two orders": (
+        mlp(
+            "self.input_shape = (3, 2, 2)\nself.a = nn.Linear(12, 12)\n",
+            "x = x.flatten(1)\nreturn x + self.a(x)\n",
+        ),
+        """\
+mlp.py:14: error: add: joins an image, which streams pixel by pixel, with features that are in another order, which is not supported in hardware
+   14 |         return x + self.a(x)
+  hint: put a linear layer between the image and this node
+""",  # noqa: E501
+    ),
+    "overwritten through a view": (
+        mlp("self.a = nn.Linear(6, 6)\n", "x = self.a(x)\ny = x.view(-1, 6)\ny += self.a(y)\nreturn self.a(x)\n"),
+        """\
+mlp.py:14: error: add overwrites view, which shares memory with a; a_2 would read the overwritten values
+   14 |         y += self.a(y)
+  hint: write x = x + y instead of x += y, F.relu(x) instead of F.relu(x, inplace=True)
+""",
+    ),
+    "an input that is returned": (
+        mlp("self.a = nn.Linear(6, 6)\n", "return self.a(x), torch.relu(x), x\n"),
+        """\
+error: the model returns its input x
+  hint: return the result of a quantized layer
+mlp.py:12: error: the model returns relu, which no quantized layer computes
+   12 |         return self.a(x), torch.relu(x), x
+  hint: return the result of a quantized layer
+""",
+    ),
+    "an input that is not read": (
+        {
+            "mlp.py": mlp("self.input_shape = ((6,), (3,))\nself.a = nn.Linear(6, 6)\n", "return self.a(x)\n")[
+                "mlp.py"
+            ].replace("x):", "x, z):")
+        },
+        """\
+mlp.py:12: error: z: the model never reads this input
+   12 |     def forward(self, x, z):
+  hint: take the argument out of forward
 """,
     ),
     "a dict": (
         mlp("self.fc = nn.Linear(6, 6)\n", "return {'y': self.fc(x)}\n"),
         """\
-mlp.py:11: error: the model returns a dict; hardware gives one tensor
+mlp.py:11: error: the model returns a dict
    11 |     def forward(self, x):
-  hint: let forward return the last layer's result alone
+  hint: let forward return a tensor, or a tuple of tensors
 """,
     ),
-    "two inputs": (
+    "two inputs of one shape": (
         {"mlp.py": mlp("self.fc = nn.Linear(6, 6)\n", "return self.fc(x + z)\n")["mlp.py"].replace("x):", "x, z):")},
         """\
-mlp.py:11: error: the model has 2 inputs (x, z); hardware takes one
+mlp.py:11: error: the model takes 2 inputs (x, z), and 1 shape is known
    11 |     def forward(self, x, z):
-  hint: let forward take one tensor
-mlp.py:12: error: add: add is not supported in hardware
-   12 |         return self.fc(x + z)
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: give the class input_shape = ((16,), (16,)), with the sizes of its inputs
 """,
     ),
     "a constant": (
@@ -135,6 +237,9 @@ mlp.py:11: error: the model returns a constant, whatever its input is
     "a layer on a constant": (
         mlp("self.fc = nn.Linear(6, 6)\nself.k = nn.Parameter(torch.ones(1, 6))\n", "return self.fc(self.k)\n"),
         """\
+mlp.py:12: error: x: the model never reads this input
+   12 |     def forward(self, x):
+  hint: take the argument out of forward
 mlp.py:13: error: fc: Linear works on a constant of the model, not on its input
    13 |         return self.fc(self.k)
   hint: compute the constant once, in __init__, and store it as a buffer
@@ -148,13 +253,10 @@ mlp.py:13: error: fc: Linear works on a constant of the model, not on its input
         """\
 mlp.py:14: error: s: Sigmoid is not supported in hardware
    14 |         x = self.s(self.a(x))
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
 mlp.py:15: error: n: LayerNorm is not supported in hardware
    15 |         x = self.n(x)
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
-mlp.py:16: error: mul: mul is not supported in hardware
-   16 |         return x * 2
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
 """,
     ),
     "no layer": (
@@ -162,7 +264,7 @@ mlp.py:16: error: mul: mul is not supported in hardware
         """\
 mlp.py:12: error: the model has no layer that becomes hardware
    12 |     def forward(self, x):
-  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout
+  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
 """,
     ),
     "Sigmoid in passes.quantize": (
@@ -171,7 +273,7 @@ mlp.py:12: error: the model has no layer that becomes hardware
         """\
 model.toml:20: error: passes.quantize.sigmoid: sigmoid cannot be quantized
    20 | [passes.quantize.sigmoid.config]
-  hint: quantized forms exist for batch_norm1d, linear, relu: take this entry out
+  hint: quantized forms exist for add, batch_norm1d, cat, linear, mul, relu, sub: take this entry out
   note: act is the Sigmoid called at mlp.py:13
 """,
     ),
@@ -188,7 +290,7 @@ model.toml:4: error: passes.quantize: liner is no operator type
         """\
 model.toml:4: error: passes.quantize: dense is no operator type
     4 | [passes.quantize.dense.config]
-  hint: operator types: batch_norm1d, linear, relu
+  hint: operator types: add, batch_norm1d, cat, linear, mul, relu, sub
 """,
     ),
     "node name": (
@@ -215,7 +317,7 @@ model.toml:22: error: passes.hardware: no node is named fc_1
         """\
 model.toml:20: error: passes.hardware: conv2d is no operator type
    20 | [passes.hardware.conv2d.config]
-  hint: operator types: batch_norm1d, dropout, flatten, identity, linear, relu
+  hint: operator types: add, batch_norm1d, cat, dropout, flatten, identity, linear, mul, relu, sub
 """,
     ),
     "nothing quantized": (

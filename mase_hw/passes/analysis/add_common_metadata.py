@@ -12,6 +12,7 @@ from torch import Tensor, fx, nn
 from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_type_and_op, get_node_module, get_node_place
+from mase_hw.graph.joins import operands, sources
 from mase_hw.graph.opcodes import SIGNATURES, arguments, op_for_rank
 from mase_hw.graph.places import USER_ERRORS, place_of_forward
 from mase_hw.passes.analysis.init_metadata import metadata_of
@@ -123,8 +124,10 @@ class _Recorder(fx.Interpreter):
                 if isinstance(value, fx.Node):
                     args["data_in_0" if name == "input" else name] = dict(self._results[value][0])
             return args
-        for k, source in enumerate(node.all_input_nodes):
+        for k, source in enumerate(sources(node, op)):
             args[f"data_in_{k}"] = dict(self._results[source][0])
+        if module is None and op == "mul" and isinstance(constant := operands(node, op).constant, fx.Node):
+            args["weight"] = dict(self._results[constant][0])
         if module is not None:
             for name, tensor in (*module.named_parameters(), *module.named_buffers()):
                 if tensor.is_floating_point():

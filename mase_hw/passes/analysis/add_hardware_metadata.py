@@ -10,7 +10,7 @@ from mase_hw.graph import MaseGraph
 from mase_hw.layers import LayerGraph
 from mase_hw.lowering.choose import choose
 from mase_hw.lowering.optimize import Plan
-from mase_hw.passes.layers import SUPPORTED, layer_graph_of
+from mase_hw.passes.layers import layer_graph_of, supported
 
 
 def add_hardware_metadata_analysis_pass(
@@ -34,7 +34,7 @@ def add_hardware_metadata_analysis_pass(
             config = parse_hardware(args, problems, places) if args else HardwareConfig("type", HardwareSpec())
         problems.raise_if_any()
         layers = layer_graph_of(graph, problems, quantize)
-        config.check_keys([layer.name for layer in layers.layers], SUPPORTED, problems)
+        config.check_keys([layer.name for layer in layers.layers], supported(), problems)
         plan = choose(layers, config, target, problems)
     note_choices(graph, layers, plan)
     return graph, {"layers": layers, "plan": plan}

@@ -49,5 +49,6 @@ def _bits(common: Mapping[str, Any]) -> int:
         return x * precisions["weight"] + max(precisions.get("bias", 0), x)
     if op in NORMS:
         return x * x
-    other = precisions.get("data_in_1", x)  # x + x has one input node; a plain number is as wide as the tensor
-    return x * other if op == "mul" else max(x, other)
+    if op == "mul":  # by a plain number: as wide as the tensor
+        return x * precisions.get("data_in_1", precisions.get("weight", x))
+    return max(bits for name, bits in precisions.items() if name.startswith("data_in_"))

@@ -9,6 +9,7 @@ from torch import Tensor, fx
 
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_place
+from mase_hw.graph.joins import operands, sources
 from mase_hw.graph.opcodes import SIGNATURES, arguments
 from mase_hw.passes.analysis.init_metadata import metadata_of
 
@@ -21,12 +22,23 @@ def parameters_of(node: fx.Node) -> dict[str, Tensor]:
         wanted = ("weight", "bias", "running_mean", "running_var")
         return {name: tensor for name, tensor in tensors if name in wanted}
     found: dict[str, Tensor] = {}
+    if get_mase_op(node) == "mul":
+        constant = operands(node, "mul").constant
+        return {"weight": attribute_of(constant)} if isinstance(constant, fx.Node) else {}
     for name, value in _named(node).items():
         if name != "input" and isinstance(value, fx.Node) and value.op == "get_attr":
-            tensor = attrgetter(str(value.target))(node.graph.owning_module)
-            if isinstance(tensor, Tensor) and tensor.is_floating_point():
+            tensor = attribute_of(value)
+            if tensor.is_floating_point():
                 found[name] = tensor
     return found
+
+
+def attribute_of(node: fx.Node) -> Tensor:
+    """The parameter or the buffer that a get_attr node names."""
+    assert node.op == "get_attr", node.op
+    tensor = attrgetter(str(node.target))(node.graph.owning_module)
+    assert isinstance(tensor, Tensor)
+    return tensor
 
 
 def activations_of(node: fx.Node) -> dict[str, fx.Node]:
@@ -35,7 +47,7 @@ def activations_of(node: fx.Node) -> dict[str, fx.Node]:
     if named:
         source = named.get("input")
         return {"data_in_0": source} if isinstance(source, fx.Node) else {}
-    return {f"data_in_{k}": source for k, source in enumerate(node.all_input_nodes)}
+    return {f"data_in_{k}": source for k, source in enumerate(sources(node, get_mase_op(node)))}
 
 
 def _named(node: fx.Node) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from mase_hw.passes.analysis.tables import text_table
 from mase_hw.passes.analysis.tensors import parameters_of
 from mase_hw.passes.transform.best_frac import Fit, best_fit, measure
 from mase_hw.passes.transform.quantize import quantize_transform_pass
-from mase_hw.passes.transform.quantized_form import has_bias
+from mase_hw.passes.transform.quantized_form import has_bias, why_no_form
 from mase_hw.passes.transform.real_values import Seen, constants, from_samples, from_statistics
 
 PASS = "calibrate_transform_pass"
@@ -40,8 +40,9 @@ class _Job:
     @property
     def used(self) -> list[str]:
         """The arguments that the op has and the config types."""
-        needs = [name for name in QUANTIZED_MODULES[self.op].needs if name != "bias" or _has_bias(self.node, self.op)]
-        return [name for name in (*needs, "data_out") if getattr(self.spec, name) is not None]
+        kind = QUANTIZED_MODULES[self.op]
+        needs = [name for name in kind.needs if name != "bias" or _has_bias(self.node, self.op)]
+        return [name for name in (*needs, *kind.optional, "data_out") if getattr(self.spec, name) is not None]
 
 
 def calibrate_transform_pass(
@@ -117,10 +118,11 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, free: set[tuple[str, str]], 
         key, spec = config.key_for(node.name, op), config.for_node(node.name, op)
         if not spec.quantized:
             continue
-        if op not in QUANTIZED_MODULES:
+        reason = why_no_form(node, op)
+        if reason is not None:
             if key != "default" and config.by != "regex_name":
                 hint = f"quantized forms exist for {', '.join(sorted(QUANTIZED_MODULES))}: take this entry out"
-                problems.add(f"{config.subject}.{key}: {op} cannot be quantized", config.place_of(key), hint)
+                problems.add(f"{config.subject}.{key}: {op} {reason}", config.place_of(key), hint)
             continue
         job = _Job(node, op, spec, frozenset(argument for entry, argument in free if entry == key))
         for name in QUANTIZED_MODULES[op].needs:

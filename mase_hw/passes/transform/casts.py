@@ -8,6 +8,7 @@ from torch import fx
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_place
 from mase_hw.graph.tracer import PLACE_KEY
 from mase_hw.modules import QuantizedMixin
+from mase_hw.modules.unquantized import EXACT_FUNCTIONS
 from mase_hw.passes.analysis.init_metadata import metadata_of
 
 # These take any float type and hand it on. All others get the model's own type: a layer with float32 parameters would
@@ -31,6 +32,9 @@ def insert_casts(graph: MaseGraph) -> list[str]:
         if isinstance(module, QuantizedMixin):
             if module.result_dtype != own:
                 other[node] = module.result_dtype
+            continue
+        if node.target in EXACT_FUNCTIONS.values() and own != torch.float64:
+            other[node] = torch.float64
             continue
         sources = [source for source in node.all_input_nodes if source in other]
         if not sources or op == "to":

@@ -14,12 +14,14 @@ from torch import fx, nn
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec, parse_quantize
 from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_place, get_parent_name
+from mase_hw.graph.joins import BRANCH_OPS, operands
 from mase_hw.graph.opcodes import TYPE_OF_OP, arguments
 from mase_hw.modules import QUANTIZED_MODULES, QuantizedMixin
 from mase_hw.numerics import Fixed
 from mase_hw.passes.analysis.init_metadata import metadata_of
 from mase_hw.passes.transform.casts import insert_casts
-from mase_hw.passes.transform.quantized_form import has_bias, quantized_form
+from mase_hw.passes.transform.exact_joins import find_exact, make_exact
+from mase_hw.passes.transform.quantized_form import has_bias, quantized_form, why_no_form
 
 _NO_LAYER = ("placeholder", "get_attr", "output")
 _Key = tuple[str, QuantSpec]  # a layer and how it is quantized
@@ -52,7 +54,11 @@ def quantize_transform_pass(
         jobs = _jobs(graph, config, problems)
     with Collector() as problems:
         modules = _build(jobs, config, problems)
+        problems.raise_if_any()
+        called = {job.node: modules[_layer(job.node), job.spec] for job in jobs}
+        exact = find_exact(graph.fx_graph, lambda node: called.get(node) or get_node_module(node), problems)
     _place(graph, jobs, modules)
+    make_exact(exact)
     casts = insert_casts(graph)
     graph.fx_graph.lint()
     graph.model.recompile()
@@ -70,7 +76,7 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, problems: Collector) -> list
         key, spec = config.key_for(node.name, op), config.for_node(node.name, op)
         if not spec.quantized:
             continue
-        if op not in QUANTIZED_MODULES:
+        if why_no_form(node, op) is not None:
             refused.setdefault(key, node)
             continue
         worked.add(key)
@@ -85,7 +91,7 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, problems: Collector) -> list
             continue
         what = get_mase_op(node)
         hint = f"quantized forms exist for {', '.join(sorted(QUANTIZED_MODULES))}: take this entry out"
-        text = f"{config.subject}.{key}: {what} cannot be quantized"
+        text = f"{config.subject}.{key}: {what} {why_no_form(node, what)}"
         problems.add(text, config.place_of(key), hint, _called(node, what))
     return jobs
 
@@ -170,15 +176,18 @@ def _call(graph: MaseGraph, job: _Job, target: str) -> None:
     node = job.node
     if node.op != "call_module":
         given = arguments(node, job.op)
-        node.args, node.kwargs = (given["input"],), {}
+        streams = operands(node, job.op).streams if job.op in BRANCH_OPS else (given["input"],)
+        constants = list(node.all_input_nodes)
+        node.args, node.kwargs = streams, {}
         node.op = "call_module"
-        for other in given.values():
-            if isinstance(other, fx.Node) and other.op == "get_attr" and not other.users:
+        for other in constants:
+            if other.op == "get_attr" and not other.users:
                 graph.fx_graph.erase_node(other)
     node.target = target
     common = metadata_of(node, graph).common
-    for name, fixed in (("data_in_0", job.spec.data_in), ("weight", job.spec.weight), ("bias", job.spec.bias)):
-        _describe(common.get("args", {}).get(name), fixed)
+    types = {"weight": job.spec.weight, "bias": job.spec.bias}
+    for name, entry in common.get("args", {}).items():
+        _describe(entry, job.spec.data_in if name.startswith("data_in_") else types.get(name))
     _describe(common.get("results", {}).get("data_out_0"), job.spec.data_out)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from math import prod
 from typing import Any
 
 from torch import Tensor, fx, nn
@@ -10,8 +10,21 @@ from torch import Tensor, fx, nn
 from mase_hw.config.quantize import QuantSpec
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.graph import get_node_module
+from mase_hw.graph.joins import BRANCH_OPS, operands, why_not_plain
 from mase_hw.graph.opcodes import arguments
-from mase_hw.modules import BatchNorm1dInteger, LinearInteger, QuantizedMixin, ReLUInteger, Statistics
+from mase_hw.modules import (
+    QUANTIZED_MODULES,
+    AddInteger,
+    BatchNorm1dInteger,
+    CatInteger,
+    LinearInteger,
+    MulInteger,
+    QuantizedMixin,
+    ReLUInteger,
+    Statistics,
+    SubInteger,
+)
+from mase_hw.passes.analysis.tensors import attribute_of
 
 _PERMANENT = "torch.nn.utils.parametrize.remove_parametrizations or torch.nn.utils.prune.remove"
 
@@ -20,6 +33,14 @@ def has_bias(node: fx.Node) -> bool:
     """Whether a linear node adds a bias."""
     module = get_node_module(node)
     return (arguments(node, "linear").get("bias") if module is None else module.bias) is not None
+
+
+def why_no_form(node: fx.Node, op: str) -> str | None:
+    """Why a node has no quantized form, to be read after its name; None: it has one."""
+    if op not in QUANTIZED_MODULES:
+        return "cannot be quantized"
+    reason = why_not_plain(node, op) if op in BRANCH_OPS else None
+    return None if reason is None else f"cannot be quantized: {node.name} {reason[0]}"
 
 
 def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
@@ -31,8 +52,12 @@ def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
             return LinearInteger.from_float(module, spec, node.name)
         if isinstance(module, nn.BatchNorm1d):
             return BatchNorm1dInteger.from_float(module, spec, node.name)
-        assert isinstance(module, nn.ReLU)
-        return ReLUInteger.from_float(module, spec, node.name)
+        if isinstance(module, nn.ReLU):
+            return ReLUInteger.from_float(module, spec, node.name)
+        assert isinstance(module, QuantizedMixin), type(module)
+        return _requantized(module, spec, node.name)
+    if op in BRANCH_OPS:
+        return _branch_form(node, op, spec)
     if op == "relu":
         return ReLUInteger(spec=spec, label=node.name)
     given = arguments(node, op)
@@ -50,6 +75,31 @@ def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
     return BatchNorm1dInteger.from_tensors(known, spec, node.name).eval()
 
 
+def _branch_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
+    given = operands(node, op)
+    if op == "cat":
+        return CatInteger(given.dim, spec=spec, label=node.name)
+    if op != "mul":
+        return (AddInteger if op == "add" else SubInteger)(spec=spec, label=node.name)
+    constant = given.constant
+    assert constant is not None
+    value = attribute_of(constant) if isinstance(constant, fx.Node) else constant
+    shape = (
+        node.meta["mase"].common.get("results", {}).get("data_out_0", {}).get("shape") if "mase" in node.meta else None
+    )
+    return MulInteger(value, spec=spec, features=None if shape is None else prod(shape[1:]), label=node.name)
+
+
+def _requantized(module: QuantizedMixin, spec: QuantSpec, label: str) -> QuantizedMixin:
+    """The same with other types: of an add, a sub, a mul or a cat that was quantized before."""
+    if isinstance(module, CatInteger):
+        return CatInteger(module.dim, spec=spec, label=label)
+    if isinstance(module, MulInteger):
+        return MulInteger(module.weight, spec=spec, features=module.features, label=label)
+    assert isinstance(module, AddInteger | SubInteger), type(module)
+    return type(module)(spec=spec, label=label)
+
+
 def _tensor(node: fx.Node, name: str, value: Any) -> Tensor | None:
     """The model's own tensor behind an argument."""
     if value is None:
@@ -57,9 +107,7 @@ def _tensor(node: fx.Node, name: str, value: Any) -> Tensor | None:
     if not isinstance(value, fx.Node) or value.op != "get_attr":
         what = f"{node.name}: its {name} is computed, and only a parameter or a buffer can be quantized"
         raise ProblemsError(Problem(what, hint=f"pass {name} as it is stored in the model (self.{name})"))
-    tensor = attrgetter(str(value.target))(node.graph.owning_module)
-    assert isinstance(tensor, Tensor)
-    return tensor
+    return attribute_of(value)
 
 
 def _check_plain(node: fx.Node, module: nn.Module) -> None:

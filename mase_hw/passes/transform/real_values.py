@@ -11,10 +11,12 @@ import torch
 from torch import Tensor, fx
 
 from mase_hw.graph import MaseGraph, get_node_module
+from mase_hw.graph.joins import operands
 from mase_hw.graph.opcodes import arguments
 from mase_hw.modules.base import check_finite
+from mase_hw.modules.mul import constant_tensor
 from mase_hw.passes.analysis.sampling import run_samples
-from mase_hw.passes.analysis.tensors import parameters_of, stat_of
+from mase_hw.passes.analysis.tensors import activations_of, parameters_of, stat_of
 from mase_hw.passes.transform.best_frac import Reals
 
 RANGES = ("range_min_max", "range_quantile", "range_n_sigma")
@@ -43,6 +45,11 @@ def constants(node: fx.Node, op: str) -> dict[str, Reals]:
         if isinstance(mask, Tensor):
             tensors["weight"] = tensors["weight"] * mask
         return {name: reals(tensors[name]) for name in ("weight", "bias") if name in tensors}
+    if op == "mul":
+        number = operands(node, op).constant if module is None else None
+        if isinstance(number, int | float):
+            tensors["weight"] = constant_tensor(node.name, number)
+        return {"weight": reals(tensors["weight"])}
     if op != "batch_norm1d" or "running_var" not in tensors:
         return {}
     eps: Any = arguments(node, op).get("eps", 1e-5) if module is None else module.eps
@@ -59,7 +66,7 @@ def from_samples(
     parts: dict[tuple[fx.Node, str], list[Reals]] = {}
 
     def watch(node: fx.Node, side: str, name: str, value: Tensor) -> None:
-        key = node, name.removesuffix("_0")
+        key = node, name.rpartition("_")[0]  # one type for all inputs: data_in
         if key in wanted:
             parts.setdefault(key, []).append(reals(value.clone()))  # a later in-place layer may overwrite it
 
@@ -68,12 +75,14 @@ def from_samples(
 
 
 def from_statistics(graph: MaseGraph, node: fx.Node, argument: str) -> Seen | None:
-    """What profile_statistics_analysis_pass left: all values (`save`), or the ends of a range."""
-    stat = stat_of(node, graph, "results" if argument == "data_out" else "args", f"{argument}_0")
-    if "save" in stat:
-        return Seen(reals(stat["save"]["data"]), "save")
+    """What profile_statistics_analysis_pass left: all values (`save`), or the ends of a range; of all inputs alike."""
+    names = [f"{argument}_0"] if argument == "data_out" else list(activations_of(node))
+    stats = [stat_of(node, graph, "results" if argument == "data_out" else "args", name) for name in names]
+    if all("save" in stat for stat in stats):
+        return Seen(np.concatenate([reals(stat["save"]["data"]) for stat in stats]), "save")
     for name in RANGES:
-        if name in stat:
-            ends = [torch.as_tensor(stat[name][end], dtype=torch.float64).reshape(-1) for end in ("min", "max")]
-            return Seen(reals(torch.cat(ends)), name, whole=False)
+        if all(name in stat for stat in stats):
+            ends = [stat[name][end] for stat in stats for end in ("min", "max")]
+            flat = [torch.as_tensor(end, dtype=torch.float64).reshape(-1) for end in ends]
+            return Seen(reals(torch.cat(flat)), name, whole=False)
     return None

@@ -12,7 +12,9 @@ from torch import nn
 
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Place, ProblemsError
-from mase_hw.models import get_model, input_shape, load_model, model_names
+from mase_hw.graph import MaseGraph
+from mase_hw.models import as_shapes, get_model, input_shape, input_shapes, load_model, model_names
+from mase_hw.pipeline.graphs import with_metadata
 
 LAYERS = {
     "jsc-tiny": "BN16 R L16-5 R",
@@ -220,3 +222,42 @@ def test_input_shape() -> None:
     broken.input_shape = (0,)  # type: ignore[assignment]
     with pytest.raises(ProblemsError, match=r"ReLU: input_shape = \(0,\) is no shape"):
         input_shape(broken)
+
+
+def test_several_inputs() -> None:
+    model = nn.Bilinear(16, 4, 3)
+    model.input_shape = ((16,), [4])  # type: ignore[assignment]
+    assert input_shapes(model) == ((16,), (4,))
+    assert as_shapes(((16,), (4,))) == ((16,), (4,))
+    assert as_shapes((3, 4)) == ((3, 4),)
+    with pytest.raises(ProblemsError, match="Bilinear takes 2 inputs, and this works for models with one input alone"):
+        input_shape(model)
+    with pytest.raises(ProblemsError, match="Bilinear takes 2 inputs, and some has one array of samples"):
+        input_shapes(model, dataset(16))
+    model.input_shape = ((16,), (0,))  # type: ignore[assignment]
+    with pytest.raises(ProblemsError, match=r"Bilinear: input_shape = \(0,\) is no shape"):
+        input_shapes(model)
+
+
+def test_example_inputs() -> None:
+    model = nn.Bilinear(16, 4, 3)
+    model.example_inputs = (torch.zeros(1, 16), np.zeros((2, 4)))  # type: ignore[assignment]
+    assert input_shapes(model) == ((16,), (4,))
+    single = nn.Flatten()
+    single.example_inputs = torch.zeros(5, 3, 4)
+    assert input_shapes(single) == ((3, 4),)
+    assert input_shape(single) == (3, 4)
+    single.example_inputs = (torch.zeros(5),)  # type: ignore[assignment]
+    with pytest.raises(ProblemsError, match="example_inputs is no batch of samples"):
+        input_shapes(single)
+
+
+def test_a_default_value_is_no_input() -> None:
+    class Scaled(nn.Module):
+        def forward(self, x: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
+            return x * scale
+
+    graph = with_metadata(MaseGraph(Scaled()), (3,))
+    assert graph.nodes[1].meta["mase"].common["results"]["data_out_0"]["value"] == 2.0
+    with pytest.raises(ProblemsError, match=r"takes 2 inputs \(x, scale\), and 3 shapes are known"):
+        with_metadata(MaseGraph(Scaled()), ((3,), (3,), (3,)))

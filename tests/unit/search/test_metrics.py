@@ -10,7 +10,8 @@ import torch
 from searches import BITS, CHANNELS, NORM, TRAIN, WIDTHS, config_of, read, write
 
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.flow import compile_model, load_weights
+from mase_hw.flow import compile_model
+from mase_hw.loading import load_weights
 from mase_hw.search.metrics import average_bitwidth, judge
 from mase_hw.search.prepare import prepare
 from mase_hw.search.space import quantize_args

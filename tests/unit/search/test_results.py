@@ -13,7 +13,8 @@ from optuna.storages import InMemoryStorage
 from searches import BITS, CHANNELS, NORM, TRAIN, WIDTHS, complete, run, write
 
 from mase_hw.config import load_config
-from mase_hw.flow import compile_model, emit, load_weights
+from mase_hw.flow import compile_model, emit
+from mase_hw.loading import load_weights
 from mase_hw.search.best import toml, write_winner
 from mase_hw.search.plot import picture, write_html, write_png
 from mase_hw.search.results import best_trials, drop_beaten_weights, metrics_of, winner, write_best
