@@ -62,7 +62,6 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
         check_sources(loaded.manifest, given)
     from mase_hw.prove.certificate import write_certificate
     from mase_hw.prove.prove import Proof, prove
-    from mase_hw.report.words import proved_within
     from mase_hw.simulate.whole import check_whole
 
     check_whole(loaded)
@@ -89,8 +88,6 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
     console.show(table)
     count = sum(claim.status == "proved" for claim in proof.claims)
     console.final(f"{count} of {len(proof.claims)} claims proved")
-    axis = loaded.axis
-    console.notes(filter(None, [proved_within(loaded.manifest["top"], axis.module if axis else None)]))
     console.line(f"written: {path}")
     sys.exit(0 if proof.proved else 1)
 

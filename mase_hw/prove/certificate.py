@@ -97,6 +97,8 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
             found.append(Problem(text, Place(build.path / name, 1), hint=_again(build)))
     wanted = {(entry["name"], about) for entry in build.manifest["components"] for about in CLAIMS}
     wanted.add((build.manifest["top"], "wiring"))
+    if "axis" in build.manifest:
+        wanted.add((build.manifest["axis"]["top"], "axis"))
     claims = certificate.get("claims")
     listed: list[dict[str, Any]] = [claim for claim in claims if _is_claim(claim)] if isinstance(claims, list) else []
     wanted |= {(c["component"], c["about"]) for c in listed}

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mase_hw.emit import Build
+from mase_hw.emit.axis import AxisTop
 from mase_hw.ir import Component, Design, Pipe
+from mase_hw.prove.claims.axis import prove_axis
 from mase_hw.prove.claims.bounds import check_bounds, check_input
 from mase_hw.prove.claims.claim import Claim, NotProvedError, Reached
 from mase_hw.prove.claims.handshake import Explored, is_chain, prove_handshake
@@ -17,7 +19,7 @@ from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.control.moves import moves_beats, prove_moves
 from mase_hw.prove.joined import joined
 from mase_hw.prove.netlist.clocking import check_clocked, check_ports
-from mase_hw.prove.netlist.netlist import Netlist, elaborate
+from mase_hw.prove.netlist.netlist import Netlist, elaborate, elaborate_around
 from mase_hw.prove.words.symbolic import Symbolic
 
 LISTED = 16  # adders of a claim about widths, the widest; all of them were replayed
@@ -44,7 +46,17 @@ def prove(
     progress("Yosys reads the RTL")
     design = build.design
     netlists = elaborate(build.rtl, design.name, [c.name for c in design.components], timeout)
-    return prove_design(design, netlists, progress, finished)
+    found = prove_design(design, netlists, progress, finished)
+    if build.axis is None:
+        return found
+    progress(f"{build.axis.module}: around {design.name}")
+    top = elaborate_around(build.rtl, build.axis.module, design.name, timeout)
+    return Proof((*found.claims, claim_axis(design, build.axis, top)))
+
+
+def claim_axis(design: Design, axis: AxisTop, top: Netlist) -> Claim:
+    """The claim of the AXI4-Stream top around a design."""
+    return _claim(axis.module, "axis", lambda: prove_axis(design, (axis.input,), (axis.output,), top))
 
 
 def prove_design(

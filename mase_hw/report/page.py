@@ -10,7 +10,7 @@ import jinja2
 
 from mase_hw.report.charts import BAR_HEIGHT, BAR_WIDTH, FRONT_HEIGHT, FRONT_WIDTH, bars, front_chart
 from mase_hw.report.diagram import diagram
-from mase_hw.report.words import claims, headline, number, pattern_totals, proved_within, real
+from mase_hw.report.words import claims, headline, number, pattern_totals, real
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -31,7 +31,6 @@ def render_page(content: Mapping[str, Any]) -> str:
         headline=headline(content),
         claims=claims(content["proof"]["claims"]),
         pattern_totals=pattern_totals,
-        proved_within=proved_within(content["top"], content["axis"] and content["axis"]["top"]),
         diagram=diagram(content["flow"]),
         spreads=[bars(layer["histogram"], _clamped_bins(layer)) for layer in content["values"]["layers"]],
         errors=[layer["error"] and bars(layer["error"]["histogram"]) for layer in content["values"]["layers"]],

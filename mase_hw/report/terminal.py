@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mase_hw.ir.cost import COLUMNS
 from mase_hw.report.measured import FIGURES
-from mase_hw.report.words import Tone, headline, number, pattern_totals, proved_within, real
+from mase_hw.report.words import Tone, headline, number, pattern_totals, real
 
 _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "mixed": "yellow", "none": "dim"}
 
@@ -134,9 +134,6 @@ def _proof(content: Mapping[str, Any], console: Console) -> None:
     if claims:
         count = sum(claim["status"] == "proved" for claim in claims)
         _line(console, f"  {count} of {len(claims)} claims {'were' if proof['status'] == 'stale' else 'are'} proved")
-        within = proved_within(content["top"], content["axis"] and content["axis"]["top"])
-        if within:
-            _line(console, f"  {within}")
     if proof["why"]:
         _line(console, f"  {proof['why']}")
 

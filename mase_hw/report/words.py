@@ -50,15 +50,6 @@ def headline(content: Mapping[str, Any]) -> list[Badge]:
     ]
 
 
-def proved_within(top: str, axis: str | None) -> str | None:
-    """Where a build has an AXI4-Stream top: that what is proved is the design inside of it."""
-    if axis is None:
-        return None
-    return (
-        f"what is proved is {top}, the design inside {axis}; the AXI4-Stream top is simulated (mase-hw sim), not proved"
-    )
-
-
 def number(value: float) -> str:
     """1234567 as 1,234,567."""
     return f"{value:,g}" if isinstance(value, float) else f"{value:,}"

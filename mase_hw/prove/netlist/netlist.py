@@ -28,11 +28,12 @@ _SCRIPT = """
 import sys
 from pyosys import libyosys as ys
 design = ys.Design()
-top, out, *files = sys.argv[1:]
+top, out, inside, *files = sys.argv[1:]
 names = files[files.index("--") + 1:]
 files = files[:files.index("--")]
 run = lambda command: ys.run_pass(command, design)
-run("read_slang --keep-hierarchy --top " + top + " " + " ".join(files))
+hidden = ["--blackboxed-module", inside] if inside else []
+run(" ".join(["read_slang --keep-hierarchy --top", top, *hidden, *files]))
 for name in names:
     run("setattr -mod -set keep_hierarchy 1 " + name)
 run("proc")
@@ -74,22 +75,34 @@ def elaborate(
     if importlib.util.find_spec("pyosys") is None:
         text = f"pyosys: not installed for {sys.executable}"
         raise ProblemsError(Problem(text, hint="pip install 'mase-hw[prove]'"))
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "netlist.json"
-        names = [f"*${top}.u_{name}" for name in components]
-        # By name, from their folder: Yosys splits a command at spaces, which the folder's path may have.
-        command = [sys.executable, "-c", _SCRIPT, top, str(out), *(file.name for file in files), "--", *names]
-        code, said = _run(command, files[0].parent, timeout)
-        if code or not out.exists():
-            last = " / ".join(said.strip().splitlines()[-3:])
-            raise ProblemsError(Problem(f"Yosys cannot read the RTL of {top}: {last}"))
-        modules = json.loads(out.read_text("utf-8"))["modules"]
+    modules = _modules(files, top, [f"*${top}.u_{name}" for name in components], timeout)
     found = {}
     for name, module in modules.items():
         found[component_of(name, top)] = netlist_of(name, module)
     missing = [component for component in components if component not in found]
     assert not missing, f"the netlist has no instance of {', '.join(missing)}"
     return found
+
+
+def elaborate_around(files: Sequence[Path], top: str, inside: str, timeout: float | None = None) -> Netlist:
+    """The netlist of a top in which the module `inside` is a cell: nothing but its ports is read."""
+    return netlist_of(top, _modules(files, top, [], timeout, inside)[top])
+
+
+def _modules(
+    files: Sequence[Path], top: str, kept: Sequence[str], timeout: float | None, inside: str = ""
+) -> dict[str, Any]:
+    """All modules that Yosys writes; those that are `kept` are not made part of others."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "netlist.json"
+        # By name, from their folder: Yosys splits a command at spaces, which the folder's path may have.
+        command = [sys.executable, "-c", _SCRIPT, top, str(out), inside, *(file.name for file in files), "--", *kept]
+        code, said = _run(command, files[0].parent, timeout)
+        if code or not out.exists():
+            last = " / ".join(said.strip().splitlines()[-3:])
+            raise ProblemsError(Problem(f"Yosys cannot read the RTL of {top}: {last}"))
+        found: dict[str, Any] = json.loads(out.read_text("utf-8"))["modules"]
+        return found
 
 
 def _run(command: Sequence[str], folder: Path, timeout: float | None) -> tuple[int, str]:

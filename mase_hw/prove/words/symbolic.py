@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.netlist.netlist import Cell
 from mase_hw.prove.words.bits import BitLogic
@@ -56,6 +60,8 @@ class Symbolic(BitLogic):
         a, b = (self._extended(cell, port, inputs.get(port, []), width) for port in ("A", "B"))
         if cell.type == "$neg":
             a, b = [0] * width, a
+        if cell.type == "$mul" and any(side.count(0) == width for side in (a, b)):
+            return self._sum(Sum(cell, self.words.word(np.zeros_like(self.words.lo), 0)))  # whatever the other side is
         if any(isinstance(bit, Unknown) for bit in (*a, *b)):
             return [UNKNOWN] * width
         x, y = self.reader.read_extended(a), self.reader.read_extended(b)
@@ -96,7 +102,7 @@ class Symbolic(BitLogic):
     def _with_bit(self, number: Number | None, bits: Values) -> tuple[Number, Number] | None:
         """A number plus its own lowest bit, or the bit below it, which rounds it; plus the rest of `bits`."""
         rest = self.reader.read_extended(bits[1:]) if number is not None and not number.lift else None
-        if number is None or rest is None or rest.shift:
+        if number is None or rest is None or (rest := self.words.settled(rest)).shift:
             return None
         word, shift = number.word, number.shift
         known = Number(self.words.times(rest.word, 2))
@@ -117,6 +123,9 @@ class Symbolic(BitLogic):
 
     def _sum(self, found: Sum) -> Values:
         self.read.add(found.cell.name)
+        if found.total.largest >> (found.bits - 1):  # known modulo its bits: smaller factors say the same
+            less = self.words.residue(found.total, found.bits)
+            found = replace(found, total=less) if less.hi - less.lo < found.total.hi - found.total.lo else found
         if found.total.lo < found.total.hi:
             self.sums.append(found)
         return [self.words.bit(found.total, k) for k in range(found.shift, found.bits)]

@@ -90,15 +90,19 @@ class Words:
         return Word(a.factors >> by, a.constant >> by, a.lo >> by, a.hi >> by)
 
     def settled(self, a: Number) -> Number:
-        """Without the shift, where what is shifted out never reaches what stays: `2**s * h + l`, `0 <= l < 2**s`."""
+        """Without the shift, where what is shifted out never reaches what stays, or always in the same way.
+
+        That is `2**s * h + l`, where `l >> s` has one value.
+        """
         if not a.shift:
             return a
         half = 1 << (a.shift - 1)
         for up in (0, 1):  # one half as a remainder counts as minus one half, or as plus one half
             low = ((a.word.factors + half - up) & (2 * half - 1)) - half + up
             rest = self.word(low, a.word.constant & (2 * half - 1))
-            if rest.lo >= 0 and rest.hi < 2 * half:
-                high = self.word((a.word.factors - low) >> a.shift, a.word.constant >> a.shift)
+            if rest.lo >> a.shift == rest.hi >> a.shift:
+                always = (a.word.constant >> a.shift) + (rest.lo >> a.shift)
+                high = self.word((a.word.factors - low) >> a.shift, always)
                 return Number(self.moved(self.times(high, 1 << a.lift), a.below))
         return a
 

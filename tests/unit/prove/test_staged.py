@@ -1,4 +1,4 @@
-"""A pipeline's depth does not multiply the states of its control, and no broken pipeline is taken for a sound one."""
+"""The depth of a pipeline does not multiply the states of its control, and no broken one is taken for a sound one."""
 
 from __future__ import annotations
 

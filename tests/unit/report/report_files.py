@@ -50,6 +50,7 @@ def leave_certificate(build: Build, changed: Mapping[tuple[str, str], Status] | 
     """Every claim proved, but for those that are `changed`."""
     wanted = [(entry["name"], about) for entry in build.manifest["components"] for about in CLAIMS]
     wanted.append((build.manifest["top"], "wiring"))
+    wanted += [(build.manifest["axis"]["top"], "axis")] if "axis" in build.manifest else []
     claims = []
     for component, about in wanted:
         status = (changed or {}).get((component, about), "proved")
