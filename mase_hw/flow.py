@@ -180,7 +180,7 @@ def reals(compiled: Compiled) -> Reals:
     chain = compiled.chain
     wanted = wanted_types(chain.layers)[0]
     assert wanted is not None
-    return Reals(wanted.rounding, chain.order, chain.output_order)
+    return Reals((wanted.rounding,), (chain.order,), (chain.output_order,))
 
 
 def quantize_input(compiled: Compiled, samples: np.ndarray) -> Integers:

@@ -67,14 +67,14 @@ class Samples:
 
 @dataclass(frozen=True)
 class Reals:
-    """How a sample in real numbers becomes a vector of the input, and how the output's is read.
+    """How a sample in real numbers becomes the vectors of an input, and how an output's are read, port by port.
 
     Element `k` of a stream is element `order[k]` of the model's flattened tensor; None: the same order.
     """
 
-    rounding: Rounding = Rounding.HALF_EVEN
-    input_order: tuple[int, ...] | None = None
-    output_order: tuple[int, ...] | None = None
+    roundings: tuple[Rounding, ...]  # of each input
+    input_orders: tuple[tuple[int, ...] | None, ...]
+    output_orders: tuple[tuple[int, ...] | None, ...]
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,13 @@ class Build:
         """What `emit` noted of it; a build made without says the usual."""
         noted = self.manifest.get("reals")
         if noted is None:
-            return Reals()
-        orders = [None if noted[key] is None else tuple(noted[key]) for key in ("input_order", "output_order")]
-        return Reals(Rounding(noted["rounding"]), *orders)
+            inputs, outputs = len(self.manifest["inputs"]), len(self.manifest["outputs"])
+            return Reals((Rounding.HALF_EVEN,) * inputs, (None,) * inputs, (None,) * outputs)
+        orders = [
+            tuple(None if order is None else tuple(order) for order in noted[key])
+            for key in ("input_orders", "output_orders")
+        ]
+        return Reals(tuple(Rounding(name) for name in noted["roundings"]), *orders)
 
     @property
     def rtl(self) -> list[Path]:

@@ -136,7 +136,7 @@ def test_a_toml_asks_for_it(tmp_path: Path) -> None:
     assert build.axis is not None
     assert build.axis.module == "own_axis"
     assert build.axis.input.padding == 3
-    assert build.manifest["reals"] == {"rounding": "integer", "input_order": None, "output_order": None}
+    assert build.manifest["reals"] == {"roundings": ["integer"], "input_orders": [None], "output_orders": [None]}
     assert (build.path / "rtl" / "files.f").read_text().splitlines()[-2:] == ["own.sv", "own_axis.v"]
 
 
