@@ -83,14 +83,14 @@ def native(net: Net, folder: Path) -> Figures:
     library = Library(built.library)
     design = first.design
     vectors = blocks(design, NATIVE_VECTORS, 0)
-    x = next(vectors(vectors.vectors))
+    (x,) = next(vectors(vectors.vectors))
     expected = net.reference(x)
 
     def run() -> None:
         one = library.open(settings(design, vectors, "none", 0))
-        got = one.feed(x, 0, len(x))
+        got = one.feed([x], [0], [len(x)])
         one.close()
-        if not np.array_equal(got.values, expected):
+        if not np.array_equal(got.outputs[0][0], expected):
             raise RuntimeError("a figure of a failed run is worth nothing")
 
     compare = best(lambda: np.array_equal(expected, expected.copy()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,12 @@ from mase_hw.models.load import make_model
 from mase_hw.numerics import Fixed
 from mase_hw.prove.prove import Proof
 from mase_hw.simulate.check import Engine
-from mase_hw.vectors import Values, Vectors
+from mase_hw.vectors import Results, Vectors
 
 Model = nn.Module | type[nn.Module] | str | Path
 Settings = Mapping[str, Any] | str | Path
 Progress = Callable[[str], None]
+Given = npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]  # samples of one input, or of each
 
 
 def compile(model: Model | None = None, config: Settings | None = None) -> CompiledDesign:
@@ -102,30 +103,32 @@ class CompiledDesign:
 
     @property
     def inputs(self) -> tuple[Stream, ...]:
-        """The input streams, of which there is one: its name, features, lanes, and its type as `fixed`."""
-        return (self.hardware.input,)
+        """The input streams, in the order of the top's ports: name, features, lanes, and the type as `fixed`."""
+        return self.hardware.inputs
 
     @property
     def outputs(self) -> tuple[Stream, ...]:
-        return (self.hardware.output,)
+        return self.hardware.outputs
 
     @property
     def input_type(self) -> Fixed:
-        return self.hardware.input.fixed
+        """Of the first input."""
+        return self.hardware.inputs[0].fixed
 
     @property
     def output_type(self) -> Fixed:
-        return self.hardware.output.fixed
+        """Of the first output."""
+        return self.hardware.outputs[0].fixed
 
     @property
     def interval(self) -> int | float:
-        """Cycles per vector, exact, never stalled."""
+        """Cycles per sample, exact, never stalled."""
         found = self.hardware.schedule.interval
         return int(found) if found.denominator == 1 else float(found)
 
     @property
     def latency(self) -> int:
-        """Cycles from the first input beat taken to the first output beat offered, exact, never stalled."""
+        """Cycles from the first input beat taken until every output has offered one, exact, never stalled."""
         return self.hardware.schedule.latency
 
     @cached_property
@@ -142,21 +145,23 @@ class CompiledDesign:
         self.build = write(self._prepared, folder, self._sources, replace=replace)
         return self.build
 
-    def run(self, x: npt.ArrayLike, *, integers: bool = False) -> Values:
+    def run(self, x: Given, *, integers: bool = False) -> Results:
         """What the design computes for the samples `x`, by the integer reference.
 
         `x` is one sample or an array of them, in the model's shape or flat. Its numbers are real ones, quantized to
-        the input's type as the model does; the result is in real numbers, one row for a sample.
+        the input's type as the model does; the result is in real numbers, one row for a sample. A model with several
+        inputs takes a tuple of such arrays, or a mapping by the arguments' or the ports' names; one with several
+        outputs gives a tuple.
 
         With `integers` the result is in integers of the output's type, and an `x` of an integer dtype is taken for
         integers of the input's type; one that the type does not hold is a Problem.
         """
         vectors = self._vectors.read(x, integers=integers)
-        return self._vectors.results(self.hardware.run(vectors.x)[self.hardware.output.name], vectors, integers)
+        return self._vectors.results(self.hardware.results(*vectors.inputs), vectors, integers)
 
     def simulate(
-        self, x: npt.ArrayLike, *, integers: bool = False, engine: Engine = "native", stall: str = "all", seed: int = 0
-    ) -> Values:
+        self, x: Given, *, integers: bool = False, engine: Engine = "native", stall: str = "all", seed: int = 0
+    ) -> Results:
         """Runs the samples through the RTL and compares every integer with the reference; the same result as `run`.
 
         The RTL is that of the folder emitted last, else of a temporary one. `stall` is a stall pattern or "all" of
@@ -165,7 +170,8 @@ class CompiledDesign:
         from mase_hw.simulate.given import simulate_given
 
         vectors = self._vectors.read(x, integers=integers)
-        return self._vectors.results(simulate_given(self._written(), vectors.x, engine, stall, seed), vectors, integers)
+        results = simulate_given(self._written(), vectors.inputs, engine, stall, seed)
+        return self._vectors.results(results, vectors, integers)
 
     def prove(self, progress: Progress = lambda text: None) -> ShownProof:
         """As `mase-hw prove`: claims for every input, and certificate.json in the build folder."""
@@ -222,8 +228,8 @@ class CompiledDesign:
         return self._hidden
 
     def __repr__(self) -> str:
-        x, y = self.hardware.input, self.hardware.output
-        ends = f"{x.features} x {x.fixed} -> {y.features} x {y.fixed}"
+        sides = [", ".join(_shape(s) for s in side) for side in (self.hardware.inputs, self.hardware.outputs)]
+        ends = " -> ".join(sides)
         cost = f"{self.cost.logic} LUT sites, {self.cost.ff} FF, {self.cost.dsp} DSP, {self.cost.bram} BRAM predicted"
         return f"<{self.name}: {ends}, interval {self.interval}, latency {self.latency}, {cost}>"
 
@@ -231,6 +237,11 @@ class CompiledDesign:
         from mase_hw.notebook import design_html
 
         return design_html(self.hardware)
+
+
+def _shape(stream: Stream) -> str:
+    """What a sample of a port is: `4 x fixed(8, 4)`, `28 x 28 x 3 x fixed(8, 4)`."""
+    return " x ".join(map(str, (*stream.frame, stream.features, stream.fixed)))
 
 
 def _option(model: Model | None) -> dict[str, Option]:

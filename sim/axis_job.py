@@ -13,27 +13,30 @@ from sim.beats import Integers
 
 @dataclass(frozen=True)
 class Side:
-    """One end of the design, with the integers that it carries as [vectors, features]."""
+    """One port of the design, with the integers that it carries as [samples, elements of a sample].
+
+    Of an output, `last_cycles` has the predicted cycle of each sample's last beat.
+    """
 
     name: str
     lanes: int
     width: int
     signed: bool
     values: Integers
+    last_cycles: Integers | None = None
 
     @property
     def beats(self) -> int:
-        """Beats per vector."""
+        """Beats per sample."""
         return int(self.values.shape[1]) // self.lanes
 
 
 @dataclass(frozen=True)
 class AxisJob:
-    """Both ends, and how to run them. `last_cycles` has the cycle of each vector's last output beat, predicted."""
+    """All ports, and how to run them."""
 
-    x: Side
-    y: Side
-    last_cycles: Integers
+    inputs: tuple[Side, ...]
+    outputs: tuple[Side, ...]
     patterns: tuple[str, ...]
     seed: int
     watchdog: int
@@ -41,14 +44,18 @@ class AxisJob:
     fill: int
 
     @property
-    def vectors(self) -> int:
-        return int(self.x.values.shape[0])
+    def samples(self) -> int:
+        return int(self.inputs[0].values.shape[0])
 
 
 def load(folder: Path) -> AxisJob:
     document = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     with np.load(folder / "values.npz", allow_pickle=False) as arrays:
-        values = {name: np.ascontiguousarray(arrays[name], dtype=np.int64) for name in ("x", "y", "last_cycles")}
-    x, y = (Side(**document[name], values=values[name]) for name in ("x", "y"))
+        values = {name: np.ascontiguousarray(array, dtype=np.int64) for name, array in arrays.items()}
+    inputs = tuple(Side(**port, values=values[f"x_{k}"]) for k, port in enumerate(document["inputs"]))
+    outputs = tuple(
+        Side(**port, values=values[f"y_{k}"], last_cycles=values[f"last_cycles_{k}"])
+        for k, port in enumerate(document["outputs"])
+    )
     settings = {key: document[key] for key in ("seed", "watchdog", "drain", "fill")}
-    return AxisJob(x, y, values["last_cycles"], tuple(document["patterns"]), **settings)
+    return AxisJob(inputs, outputs, tuple(document["patterns"]), **settings)

@@ -41,18 +41,15 @@ class Stream:
 
 @dataclass(frozen=True)
 class Job:
-    """The streams in design order, and how to run them."""
+    """The streams in design order, each with the vectors of so many samples, and how to run them."""
 
     streams: tuple[Stream, ...]
     patterns: tuple[str, ...]
+    samples: int
     seed: int
     watchdog: int
     drain: int
     fill: int
-
-    @property
-    def vectors(self) -> int:
-        return int(self.streams[0].values.shape[0])
 
 
 def load(folder: Path) -> Job:
@@ -66,5 +63,5 @@ def load(folder: Path) -> Job:
             )
             for index, spec in enumerate(document["streams"])
         )
-    settings = {key: document[key] for key in ("seed", "watchdog", "drain", "fill")}
+    settings = {key: document[key] for key in ("samples", "seed", "watchdog", "drain", "fill")}
     return Job(streams, tuple(document["patterns"]), **settings)

@@ -65,13 +65,13 @@ def judge(job: Job, pattern: str, seen: list[Seen], hung: bool, end: int) -> dic
         "pattern": pattern,
         "passed": not parts,
         "message": "; ".join(parts) or None,
-        "vectors": job.vectors,
+        "vectors": job.samples,
         "hang": hang,
         "end_cycle": end,
         "origin": origin,
         "cycles": max((int(c[-1]) for c, _ in outputs), default=origin) - origin if outputs else None,
-        "latency": min(int(c[0]) for c, _ in outputs) - origin if outputs else None,
-        "interval": _interval(*outputs[0]) if outputs else None,
+        "latency": max(int(c[0]) for c, _ in outputs) - origin if outputs else None,
+        "interval": _interval(outputs[0][0], outputs[0][1].beats // job.samples) if outputs else None,
         "streams": streams,
     }
 
@@ -151,9 +151,9 @@ def _cycle_difference(stream: Stream, cycles: Integers) -> CycleDifference | Non
     )
 
 
-def _interval(cycles: Integers, stream: Stream) -> int | None:
-    """Cycles between vectors, where the second half of the run has one steady value."""
-    gaps = np.diff(cycles[stream.beats_per_vector - 1 :: stream.beats_per_vector])
+def _interval(cycles: Integers, sample_beats: int) -> int | None:
+    """Cycles between samples, where the second half of the run has one steady value."""
+    gaps = np.diff(cycles[sample_beats - 1 :: sample_beats])
     steady = gaps[len(gaps) // 2 :]
     return int(steady[0]) if len(steady) and (steady == steady[0]).all() else None
 

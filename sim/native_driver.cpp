@@ -1,15 +1,17 @@
-// Drives a verilated design from arrays: clock, source, sink, stalls, capture and the stream rule.
+// Drives a verilated design from arrays: clock, and for every port source or sink, stalls, capture, the stream rule.
 //
 // It is what mase_harness.sv, mase_stream_source, _sink, _stall and _probe are to the cocotb engine, cycle for cycle:
 // the same seeds stall in the same cycles. It is compiled with the design and called from Python in blocks of beats;
 // values are int64 per lane, packed here, lane 0 in the lowest bits. A cycle is two evaluations: inputs settle with the
-// clock low, then the clock rises.
+// clock low, then the clock rises. MASE_INPUTS and MASE_OUTPUTS list the ports: native_units.py defines them before it
+// includes this file, from what Verilator wrote of the top module.
 #include "Vtop.h"
 #include "verilated.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -96,96 +98,224 @@ struct Stall {
     }
 };
 
-// What Python reads after each call; the order is that of native_library.State.
-enum Field { STATUS, USED, CAPTURED, CYCLE, TAKEN, GIVEN, BROKEN, IN_VALID, IN_READY, OUT_VALID, OUT_READY, FIELDS };
+// What Python reads after each call; the order is that of native_library.State, then of PortState for every port.
 enum Status { WANTS_INPUT, FULL, DONE, HUNG, FAILED };
 
-// What a run is to do; the order is that of native_library.Settings.
+// What a run is to do; the order is that of native_library.Settings, then of PortSettings for every port.
 struct Settings {
-    int64_t beats_in, beats_out;  // in the whole run
-    int64_t gaps, pressure, source_seed, sink_seed;
-    int64_t watchdog, drain, fill, some;
-    int64_t seed;
-    Shape in, out;
+    int64_t gaps, pressure, watchdog, drain, fill, some, seed;
+};
+struct PortSettings {
+    int64_t beats, stall_seed;  // beats in the whole run
+    Shape shape;
 };
 
-struct Block {
-    const int64_t* in;
+// A block of beats for an input, and room for those of an output; in the order of native_library.
+struct InBlock {
+    const int64_t* values;
     int64_t beats, used;
-    int64_t* in_cycles;
-    int64_t* out;
-    int64_t* out_cycles;
+    int64_t* cycles;
+};
+struct OutBlock {
+    int64_t* values;
+    int64_t* cycles;
     int64_t capacity, captured;
 };
 
+// mase_stream_source, and what its probe counts
+struct Source {
+    PortSettings set;
+    Stall stall;
+    Words words;
+    bool valid = false, ready = false, advance = false, wants = false;
+    int64_t sent = 0, taken = 0, base = 0;  // base: beats taken before this block
+
+    void reset(bool gaps) {
+        valid = false;
+        sent = taken = base = 0;
+        stall.reset(gaps, static_cast<uint32_t>(set.stall_seed));
+    }
+    void move(InBlock& block) {
+        if (wants) {
+            const int64_t* values = block.values + block.used++ * set.shape.lanes;
+            if (set.shape.width > 32) pack<unsigned __int128>(values, set.shape, words);
+            else pack<uint64_t>(values, set.shape, words);
+            ++sent;
+        } else if (advance) {  // between beats data is inverted, so that a design that ignores valid is seen
+            for (uint32_t& word : words) word = ~word;
+            words[set.shape.words() - 1] &= set.shape.last_mask();
+            if (set.shape.words() == 1) words[1] = 0;
+        }
+        if (advance) valid = wants;
+        stall.tick();
+    }
+};
+
+// mase_stream_sink, and its probe
+struct Sink {
+    PortSettings set;
+    Stall stall;
+    Words words, held;
+    bool valid = false, ready = false, offered = false, holding = false, gives = false;
+    int64_t shy = 0, given = 0, broken = -1;
+
+    void reset(bool pressure) {
+        offered = holding = false;
+        shy = given = 0;
+        broken = -1;
+        stall.reset(pressure, static_cast<uint32_t>(set.stall_seed));
+    }
+    bool takes(bool hold) const { return !stall.now() && !hold && (!stall.enable || shy == 31 || offered); }
+    // The stream rule: after valid and not ready, valid stays and data stays.
+    void watch(int64_t cycle) {
+        if (holding && broken < 0 && (!valid || words != held)) broken = cycle;
+        holding = valid && !ready;
+        if (holding) held = words;
+    }
+    void capture(OutBlock& block, int64_t cycle) {
+        if (given++ >= set.beats) return;
+        int64_t* values = block.values + block.captured * set.shape.lanes;
+        if (set.shape.width > 32) unpack<unsigned __int128>(words, set.shape, values);
+        else unpack<uint64_t>(words, set.shape, values);
+        block.cycles[block.captured++] = cycle;
+    }
+    void move() {
+        offered = valid && !gives;
+        if (gives && shy != 31) ++shy;
+        stall.tick();
+    }
+};
+
+#define COUNT(K, NAME) +1
+constexpr int INPUTS = 0 MASE_INPUTS(COUNT), OUTPUTS = 0 MASE_OUTPUTS(COUNT);
+
 class Bench {
   public:
-    explicit Bench(const Settings& settings)
-        : m_set{settings}, m_context{std::make_unique<VerilatedContext>()}, m_in(std::max<std::size_t>(2, settings.in.words())),
-          m_out(std::max<std::size_t>(2, settings.out.words())), m_held(m_out.size()) {
+    explicit Bench(const int64_t* given) : m_context{std::make_unique<VerilatedContext>()} {
+        std::memcpy(&m_set, given, sizeof m_set);
+        const auto* port = reinterpret_cast<const PortSettings*>(given + sizeof m_set / sizeof *given);
+        for (Source& source : m_sources) {
+            source.set = *port++;
+            source.words.resize(std::max<std::size_t>(2, source.set.shape.words()));
+        }
+        for (Sink& sink : m_sinks) {
+            sink.set = *port++;
+            sink.words.resize(std::max<std::size_t>(2, sink.set.shape.words()));
+            sink.held = sink.words;
+        }
         m_context->randReset(2);  // registers that reset leaves alone start with random bits
-        m_context->randSeed(static_cast<int>(settings.seed));
+        m_context->randSeed(static_cast<int>(m_set.seed));
         m_top = std::make_unique<Vtop>(m_context.get());
     }
     ~Bench() { m_top->final(); }
 
     // One cycle of reset in a design that is full and blocked, and in one at work: nothing may be left over. What the last
     // of the two leaves over is seen in the run that follows, so each is the last in half of the patterns.
-    void begin(Block& block) {
+    void begin(InBlock* in) {
         reset(RESET_CYCLES);
         for (const bool hold : {m_set.gaps != 0, m_set.gaps == 0}) {
             m_hold = hold;
-            block.used = 0;
-            for (int64_t k = hold ? m_set.fill : m_set.some; k; --k) traffic(block);
+            for (int k = 0; k < INPUTS; ++k) in[k].used = 0;
+            for (int64_t k = hold ? m_set.fill : m_set.some; k; --k) traffic(in);
             reset(1);
         }
         m_hold = false;
-        block.used = 0;
+        for (int k = 0; k < INPUTS; ++k) in[k].used = 0;
     }
 
-    Status run(Block& block) {
+    Status run(InBlock* in, OutBlock* out) {
+        for (Source& source : m_sources) source.base = source.taken;
         for (;;) {
             settle();
-            const bool advance = !m_valid || m_top->data_in_0_ready;
-            const bool wants = advance && m_sent < m_set.beats_in && !m_gaps.now();
-            const bool gives = m_top->data_out_0_valid && m_ready;
             // Both returns leave the cycle as it is: the next call settles it once more.
-            if (wants && block.used == block.beats) return WANTS_INPUT;
-            if (gives && m_given < m_set.beats_out && block.captured == block.capacity) return FULL;
-            const bool takes = m_valid && m_top->data_in_0_ready;
-            watch();
-            if (takes) block.in_cycles[m_taken++ - m_in_base] = m_cycle;
-            if (gives) capture(block);
+            for (int k = 0; k < INPUTS; ++k) {
+                Source& source = m_sources[k];
+                source.advance = !source.valid || source.ready;
+                source.wants = source.advance && source.sent < source.set.beats && !source.stall.now();
+                if (source.wants && in[k].used == in[k].beats) return WANTS_INPUT;
+            }
+            for (int k = 0; k < OUTPUTS; ++k) {
+                Sink& sink = m_sinks[k];
+                sink.gives = sink.valid && sink.ready;
+                if (sink.gives && sink.given < sink.set.beats && out[k].captured == out[k].capacity) return FULL;
+            }
+            read();
+            bool moves = false, complete = true, overrun = false;
+            for (int k = 0; k < INPUTS; ++k) {
+                Source& source = m_sources[k];
+                if (source.valid && source.ready) {
+                    in[k].cycles[source.taken++ - source.base] = m_cycle;
+                    moves = true;
+                }
+                complete &= source.taken >= source.set.beats;
+            }
+            for (int k = 0; k < OUTPUTS; ++k) {
+                Sink& sink = m_sinks[k];
+                sink.watch(m_cycle);
+                if (sink.gives) {
+                    sink.capture(out[k], m_cycle);
+                    moves = true;
+                }
+                complete &= sink.given >= sink.set.beats;
+                overrun |= sink.given > sink.set.beats;
+            }
             clock();
-            move(block, advance, wants, gives);
+            move(in);
             ++m_cycle;
-            const bool complete = m_taken >= m_set.beats_in && m_given >= m_set.beats_out;
-            const bool over = complete || m_given > m_set.beats_out;
-            m_idle = takes || gives ? 0 : m_idle + 1;
+            const bool over = complete || overrun;
+            m_idle = moves ? 0 : m_idle + 1;
             m_drained = over ? m_drained + 1 : 0;
             if (m_drained > m_set.drain) return DONE;
             if (!over && m_idle >= m_set.watchdog) return HUNG;
         }
     }
 
-    void rebase() { m_in_base = m_taken; }
-
-    void report(int64_t* state, Status status, const Block& block) const {
-        const int64_t fields[FIELDS] = {status, block.used, block.captured, m_cycle, m_taken, m_given, m_broken, m_valid,
-                                        m_top->data_in_0_ready, m_top->data_out_0_valid, m_ready};
-        std::copy(fields, fields + FIELDS, state);
+    void report(int64_t* state, Status status, const InBlock* in, const OutBlock* out) const {
+        *state++ = status;
+        *state++ = m_cycle;
+        for (int k = 0; k < INPUTS; ++k) {
+            const Source& source = m_sources[k];
+            const int64_t fields[] = {in[k].used, source.taken, -1, source.valid, source.ready};
+            state = std::copy(std::begin(fields), std::end(fields), state);
+        }
+        for (int k = 0; k < OUTPUTS; ++k) {
+            const Sink& sink = m_sinks[k];
+            const int64_t fields[] = {out[k].captured, sink.given, sink.broken, sink.valid, sink.ready};
+            state = std::copy(std::begin(fields), std::end(fields), state);
+        }
     }
 
     std::string message;
 
   private:
+    // The wires of every port, by name.
     void settle() {
-        m_ready = !m_pressure.now() && !m_hold && (!m_pressure.enable || m_shy == 31 || m_offered);
-        m_top->data_in_0_valid = m_valid;
-        m_top->data_out_0_ready = m_ready;
+        for (Sink& sink : m_sinks) sink.ready = sink.takes(m_hold);
+#define DRIVE(K, NAME) m_top->NAME##_valid = m_sources[K].valid;
+        MASE_INPUTS(DRIVE)
+#define TAKE(K, NAME) m_top->NAME##_ready = m_sinks[K].ready;
+        MASE_OUTPUTS(TAKE)
         m_top->clk = 0;
         m_top->eval();
-        m_offers = m_top->data_out_0_valid;
+#define READY(K, NAME) m_sources[K].ready = m_top->NAME##_ready;
+        MASE_INPUTS(READY)
+#define VALID(K, NAME) m_sinks[K].valid = m_top->NAME##_valid;
+        MASE_OUTPUTS(VALID)
+    }
+
+    void read() {
+#define GET(K, NAME) \
+    if (m_sinks[K].holding || m_sinks[K].valid) get(m_top->NAME, m_sinks[K].words);
+        MASE_OUTPUTS(GET)
+    }
+
+    // The registers of sources and sinks.
+    void move(InBlock* in) {
+        for (int k = 0; k < INPUTS; ++k) m_sources[k].move(in[k]);
+#define PUT(K, NAME) \
+    if (m_sources[K].advance) put(m_top->NAME, m_sources[K].words);
+        MASE_INPUTS(PUT)
+        for (Sink& sink : m_sinks) sink.move();
     }
 
     void clock() {
@@ -195,11 +325,9 @@ class Bench {
 
     void reset(int64_t cycles) {
         m_top->rst = 1;
-        m_valid = m_offered = m_holding = false;
-        m_sent = m_shy = m_cycle = m_taken = m_given = m_idle = m_drained = m_in_base = 0;
-        m_broken = -1;
-        m_gaps.reset(m_set.gaps, static_cast<uint32_t>(m_set.source_seed));
-        m_pressure.reset(m_set.pressure, static_cast<uint32_t>(m_set.sink_seed));
+        m_cycle = m_idle = m_drained = 0;
+        for (Source& source : m_sources) source.reset(m_set.gaps != 0);
+        for (Sink& sink : m_sinks) sink.reset(m_set.pressure != 0);
         for (; cycles; --cycles) {
             settle();
             clock();
@@ -208,61 +336,25 @@ class Bench {
     }
 
     // A cycle before the run that counts: nothing is recorded, and beats that are not there are gaps.
-    void traffic(Block& block) {
+    void traffic(InBlock* in) {
         settle();
-        const bool advance = !m_valid || m_top->data_in_0_ready;
-        const bool gives = m_top->data_out_0_valid && m_ready;
+        for (int k = 0; k < INPUTS; ++k) {
+            Source& source = m_sources[k];
+            source.advance = !source.valid || source.ready;
+            source.wants = source.advance && in[k].used < in[k].beats && !source.stall.now();
+        }
+        for (Sink& sink : m_sinks) sink.gives = sink.valid && sink.ready;
         clock();
-        move(block, advance, advance && block.used < block.beats && !m_gaps.now(), gives);
-    }
-
-    // The registers of source and sink.
-    void move(Block& block, bool advance, bool wants, bool gives) {
-        if (wants) {
-            const int64_t* values = block.in + block.used++ * m_set.in.lanes;
-            if (m_set.in.width > 32) pack<unsigned __int128>(values, m_set.in, m_in);
-            else pack<uint64_t>(values, m_set.in, m_in);
-            ++m_sent;
-        } else if (advance) {  // between beats data is inverted, so that a design that ignores valid is seen
-            for (uint32_t& word : m_in) word = ~word;
-            m_in[m_set.in.words() - 1] &= m_set.in.last_mask();
-            if (m_set.in.words() == 1) m_in[1] = 0;
-        }
-        if (advance) {
-            m_valid = wants;
-            put(m_top->data_in_0, m_in);
-        }
-        m_offered = m_offers && !gives;
-        if (gives && m_shy != 31) ++m_shy;
-        m_gaps.tick();
-        m_pressure.tick();
-    }
-
-    // The stream rule: after valid and not ready, valid stays and data stays.
-    void watch() {
-        const bool valid = m_top->data_out_0_valid;
-        if (m_holding || valid) get(m_top->data_out_0, m_out);
-        if (m_holding && m_broken < 0 && (!valid || m_out != m_held)) m_broken = m_cycle;
-        m_holding = valid && !m_ready;
-        if (m_holding) m_held = m_out;
-    }
-
-    void capture(Block& block) {
-        if (m_given++ >= m_set.beats_out) return;
-        int64_t* values = block.out + block.captured * m_set.out.lanes;
-        if (m_set.out.width > 32) unpack<unsigned __int128>(m_out, m_set.out, values);
-        else unpack<uint64_t>(m_out, m_set.out, values);
-        block.out_cycles[block.captured++] = m_cycle;
+        move(in);
     }
 
     Settings m_set;
     std::unique_ptr<VerilatedContext> m_context;
     std::unique_ptr<Vtop> m_top;
-    Stall m_gaps, m_pressure;
-    Words m_in, m_out, m_held;
-    bool m_hold = false, m_valid = false, m_ready = false, m_offered = false, m_holding = false, m_offers = false;
-    int64_t m_sent = 0, m_shy = 0, m_cycle = 0, m_taken = 0, m_given = 0, m_idle = 0, m_drained = 0, m_in_base = 0;
-    int64_t m_broken = -1;
+    Source m_sources[INPUTS];
+    Sink m_sinks[OUTPUTS];
+    bool m_hold = false;
+    int64_t m_cycle = 0, m_idle = 0, m_drained = 0;
 };
 
 }  // namespace
@@ -279,31 +371,23 @@ void vl_fatal(const char* file, int line, const char*, const char* text) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) Bench* mase_open(const int64_t* settings) {
-    Settings set;
-    static_assert(sizeof(Settings) % sizeof(int64_t) == 0);
-    std::memcpy(&set, settings, sizeof set);
-    return new Bench{set};
-}
+__attribute__((visibility("default"))) Bench* mase_open(const int64_t* settings) { return new Bench{settings}; }
 
 __attribute__((visibility("default"))) void mase_close(Bench* bench) { delete bench; }
 
 __attribute__((visibility("default"))) const char* mase_message(Bench* bench) { return bench->message.c_str(); }
 
-// Feeds a block of beats. Returns when the design wants the next one, the capture buffer is full, or the run is over.
-// `first` resets the design before, `again` says that the block is the one of the last call, from beat `used` on.
-__attribute__((visibility("default"))) void mase_run(Bench* bench, int64_t first, const int64_t* in, int64_t beats,
-                                                     int64_t used, int64_t* in_cycles, int64_t* out, int64_t* out_cycles,
-                                                     int64_t capacity, int64_t* state) {
-    Block block{in, beats, used, in_cycles, out, out_cycles, capacity, 0};
+// Feeds a block of beats to every input. Returns when one wants more than it has, the room of an output is full, or the
+// run is over. `first` resets the design before. A block's `used` says how many of its beats went in already.
+__attribute__((visibility("default"))) void mase_run(Bench* bench, int64_t first, InBlock* in, OutBlock* out,
+                                                     int64_t* state) {
     Status status = FAILED;
     try {
-        if (first) bench->begin(block);
-        bench->rebase();
-        status = bench->run(block);
+        if (first) bench->begin(in);
+        status = bench->run(in, out);
     } catch (const std::exception& error) {
         bench->message = error.what();
     }
-    bench->report(state, status, block);
+    bench->report(state, status, in, out);
 }
 }

@@ -1,4 +1,4 @@
-"""The tests' own modules (`support`) are importable from every folder of tests."""
+"""The tests' own modules (`support`, `graphs`) are importable from every folder of tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("support")
+pytest.register_assert_rewrite("support", "graphs")
 
 # The same examples in every run: a red run can be run again. Searching for new ones is not what these tests are for.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -14,9 +14,10 @@ CLOCK, RESET = "aclk", "aresetn"
 
 @dataclass(frozen=True)
 class AxisPort:
-    """One end of the design. Every lane takes whole bytes of TDATA, lane 0 the lowest."""
+    """One port of the design. Every lane takes whole bytes of TDATA, lane 0 the lowest."""
 
     prefix: str
+    inner: str  # how its own signals inside the wrapper begin
     stream: Stream
 
     @property
@@ -39,11 +40,15 @@ class AxisPort:
 
 @dataclass(frozen=True)
 class AxisTop:
-    """The wrapping module and its two streams."""
+    """The wrapping module and its streams."""
 
     module: str
-    input: AxisPort
-    output: AxisPort
+    inputs: tuple[AxisPort, ...]
+    outputs: tuple[AxisPort, ...]
+
+    @property
+    def ports(self) -> tuple[AxisPort, ...]:
+        return (*self.inputs, *self.outputs)
 
     @property
     def file(self) -> str:
@@ -55,8 +60,11 @@ class AxisTop:
             "clock": CLOCK,
             "reset": RESET,
             **{
-                side: [{"name": port.prefix, "lane_bytes": port.lane_bytes, "tdata_width": port.tdata_width}]
-                for side, port in (("inputs", self.input), ("outputs", self.output))
+                side: [
+                    {"name": port.prefix, "lane_bytes": port.lane_bytes, "tdata_width": port.tdata_width}
+                    for port in ports
+                ]
+                for side, ports in (("inputs", self.inputs), ("outputs", self.outputs))
             },
         }
 
@@ -66,7 +74,13 @@ def axis_top(design: Design) -> AxisTop:
     module = f"{design.name}_axis"
     while module in {module_name(design, component) for component in design.components}:
         module += "_top"  # the model has a node called axis
-    return AxisTop(module, AxisPort("s_axis", design.input), AxisPort("m_axis", design.output))
+    return AxisTop(module, _ports("s_axis", "in", design.inputs), _ports("m_axis", "out", design.outputs))
+
+
+def _ports(prefix: str, inner: str, streams: tuple[Stream, ...]) -> tuple[AxisPort, ...]:
+    """The first has the plain name; the others are numbered."""
+    more = ["", *(f"_{k}" for k in range(1, len(streams)))]
+    return tuple(AxisPort(prefix + k, inner + k, stream) for k, stream in zip(more, streams, strict=True))
 
 
 def render_axis(design: Design) -> dict[str, str]:

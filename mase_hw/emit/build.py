@@ -69,7 +69,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Reals:
-    """How a sample in real numbers becomes a vector of the input, and how the output's is read.
+    """How a sample in real numbers becomes the vectors of an input, and how an output's are read, port by port.
 
     Element `k` of a stream is element `order[k]` of the model's flattened tensor; None: the same order.
     """
@@ -138,9 +138,12 @@ class Build:
         """What `emit` noted of it; a build made without says the usual."""
         noted = self.manifest.get("reals")
         if noted is None:
-            return Reals()
-        sides = [noted["input_orders"], noted["output_orders"]]
-        orders = [tuple(None if order is None else tuple(order) for order in side) for side in sides]
+            inputs, outputs = len(self.manifest["inputs"]), len(self.manifest["outputs"])
+            return Reals((Rounding.HALF_EVEN,) * inputs, (None,) * inputs, (None,) * outputs)
+        orders = [
+            tuple(None if order is None else tuple(order) for order in noted[key])
+            for key in ("input_orders", "output_orders")
+        ]
         return Reals(tuple(Rounding(name) for name in noted["roundings"]), *orders)
 
     @property

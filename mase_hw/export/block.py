@@ -48,15 +48,23 @@ class Block:
 def block_of(build: Build) -> Block:
     """The AXI4-Stream top where the build has one, the plain top elsewhere."""
     design, axis = build.design, build.axis
-    x, y = design.input, design.output
-    about = f"{x.features} x {x.fixed} in, {y.features} x {y.fixed} out"
+    sides = [", ".join(map(_sample, side)) for side in (design.inputs, design.outputs)]
+    about = f"{sides[0]} in, {sides[1]} out"
     files = tuple(build.rtl)
     if axis is None:
-        ports = (Port("clk", "in"), Port("rst", "in"), *_plain(x, "in"), *_plain(y, "out"))
+        ins = [port for x in design.inputs for port in _plain(x, "in")]
+        outs = [port for y in design.outputs for port in _plain(y, "out")]
+        ports = (Port("clk", "in"), Port("rst", "in"), *ins, *outs)
         return Block(design.name, "clk", "rst", 1, ports, files, None, about)
     errors = (Port("tlast_error", "out"), Port("tlast_error_count", "out", 16))
-    ports = (Port(CLOCK, "in"), Port(RESET, "in"), *_axis(axis.input, "in"), *_axis(axis.output, "out"), *errors)
+    ins = [port for x in axis.inputs for port in _axis(x, "in")]
+    outs = [port for y in axis.outputs for port in _axis(y, "out")]
+    ports = (Port(CLOCK, "in"), Port(RESET, "in"), *ins, *outs, *errors)
     return Block(axis.module, CLOCK, RESET, 0, ports, files, axis, about)
+
+
+def _sample(stream: Stream) -> str:
+    return " x ".join(map(str, (*stream.frame, stream.features, stream.fixed)))
 
 
 def _plain(stream: Stream, direction: Literal["in", "out"]) -> tuple[Port, ...]:

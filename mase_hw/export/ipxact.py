@@ -25,8 +25,10 @@ def ipxact_component(block: Block, megahertz: float) -> dict[str, bytes]:
         _add(root, tag, text)
     if block.axis is not None:
         interfaces = _add(root, "busInterfaces")
-        _bus_interface(interfaces, block, block.axis.input, "slave")
-        _bus_interface(interfaces, block, block.axis.output, "master")
+        for port in block.axis.inputs:
+            _bus_interface(interfaces, block, port, "slave")
+        for port in block.axis.outputs:
+            _bus_interface(interfaces, block, port, "master")
     _model(root, block, megahertz)
     files = _add(_add(root, "fileSets"), "fileSet")
     _add(files, "name", "rtl")
@@ -41,7 +43,7 @@ def ipxact_component(block: Block, megahertz: float) -> dict[str, bytes]:
 
 
 def _bus_interface(parent: ElementTree.Element, block: Block, port: AxisPort, mode: str) -> None:
-    """One AXI4-Stream with its wires; clock and reset are ports of it as well, shared by both."""
+    """One AXI4-Stream with its wires; clock and reset are ports of it as well, shared by all."""
     interface = _add(parent, "busInterface")
     _add(interface, "name", port.prefix)
     _add(interface, "busType", **BUS)

@@ -56,7 +56,7 @@ def prove(
 
 def claim_axis(design: Design, axis: AxisTop, top: Netlist) -> Claim:
     """The claim of the AXI4-Stream top around a design."""
-    return _claim(axis.module, "axis", lambda: prove_axis(design, (axis.input,), (axis.output,), top))
+    return _claim(axis.module, "axis", lambda: prove_axis(design, axis.inputs, axis.outputs, top))
 
 
 def prove_design(

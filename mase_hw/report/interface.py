@@ -16,8 +16,10 @@ def axis_interface(build: Build) -> dict[str, Any] | None:
         return None
     block = block_of(build)
     about = {block.clock: "clock", block.reset: "reset, synchronous, active low"}
-    about |= _stream(axis.input, "expected on the last beat of a vector; a wrong one is counted")
-    about |= _stream(axis.output, "high on the last beat of a vector")
+    for port in axis.inputs:
+        about |= _stream(port, "expected on the last beat of a sample; a wrong one is counted")
+    for port in axis.outputs:
+        about |= _stream(port, "high on the last beat of a sample")
     about |= {
         "tlast_error": "a TLAST was in a wrong place since reset",
         "tlast_error_count": "how many beats had a wrong TLAST since reset",
@@ -28,23 +30,25 @@ def axis_interface(build: Build) -> dict[str, Any] | None:
         "file": f"rtl/{axis.file}",
         "clock": block.clock,
         "reset": block.reset,
-        **{
-            side: {
-                "name": port.prefix,
-                "tdata_width": port.tdata_width,
-                "lane_bytes": port.lane_bytes,
-                "padding": port.padding,
-                "beats": port.stream.beats,
-                "tlast": f"{port.prefix}_tlast",
-            }
-            for side, port in (("input", axis.input), ("output", axis.output))
-        },
+        "inputs": [_port(port) for port in axis.inputs],
+        "outputs": [_port(port) for port in axis.outputs],
         "error_flag": "tlast_error",
         "error_count": "tlast_error_count",
         "ports": [
             {"name": port.name, "direction": port.direction, "width": port.width, "about": about[port.name]}
             for port in block.ports
         ],
+    }
+
+
+def _port(port: AxisPort) -> dict[str, Any]:
+    return {
+        "name": port.prefix,
+        "tdata_width": port.tdata_width,
+        "lane_bytes": port.lane_bytes,
+        "padding": port.padding,
+        "beats": port.stream.sample_beats,
+        "tlast": f"{port.prefix}_tlast",
     }
 
 

@@ -67,7 +67,7 @@ def _input_row(build: Build, stream: Stream, x: Integers, floats: np.ndarray | N
     """The input is clamped by whoever makes its integers; of these, only the floats tell how many were."""
     clamped = None
     if floats is not None and np.isfinite(floats).all():
-        wide = to_integers(floats.astype(np.float64), Fixed(_WIDE, stream.fixed.frac), build.reals.rounding)
+        wide = to_integers(floats.astype(np.float64), Fixed(_WIDE, stream.fixed.frac), build.reals.roundings[0])
         clamped = _counts(wide, x[: len(floats)])
     row = {"name": "input", "stream": stream.name, **_spread(stream, x)}
     return {**row, "clamped": clamped, "error": _error(stream, x, floats)}

@@ -44,7 +44,7 @@ def fewer(axis: AxisTop, vectors: Stimulus) -> Stimulus:
 
     cocotbext-axi reads a beat of n bytes in time that grows with the square of n.
     """
-    costs = [port.stream.beats * (port.tdata_width // 8) ** 2 for port in (axis.input, axis.output)]
+    costs = [port.stream.sample_beats * (port.tdata_width // 8) ** 2 for port in axis.ports]
     limit = min(MOST, max(LEAST, WORK // sum(costs)))
     if vectors.samples <= limit:
         return vectors
@@ -54,7 +54,12 @@ def fewer(axis: AxisTop, vectors: Stimulus) -> Stimulus:
         rows.append(start + np.linspace(0, count - 1, kept).astype(np.int64))
         groups.append((label, kept))
         start += count
-    return Stimulus((vectors.x[np.concatenate(rows)],), tuple(groups))
+    kept_rows = np.concatenate(rows)
+    inputs = [
+        part.reshape(-1, port.stream.positions, port.stream.features)[kept_rows].reshape(-1, port.stream.features)
+        for port, part in zip(axis.inputs, vectors.inputs, strict=True)
+    ]
+    return Stimulus(tuple(inputs), tuple(groups))
 
 
 def simulate_axis(
@@ -73,16 +78,20 @@ def simulate_axis(
     clear(work)
     slowest = max(component.interval + component.latency for component in design.components)
     document = {
-        "x": asdict(_side(axis.input)),
-        "y": asdict(_side(axis.output)),
+        "inputs": [asdict(_side(port)) for port in axis.inputs],
+        "outputs": [asdict(_side(port)) for port in axis.outputs],
         "patterns": patterns,
         "seed": seed,
         "watchdog": 1000 + 16 * sum(component.interval + component.latency for component in design.components),
         "drain": 64 + 2 * slowest,
         "fill": 64 + min(2 * slowest, 512),
     }
-    cycles = design.schedule.outputs[0].of_samples(vectors.samples)
-    arrays = {"x": vectors.x, "y": design.run(vectors.x)[design.output.name], "last_cycles": cycles[:, -1]}
+    samples = vectors.samples
+    results = design.results(*vectors.inputs)
+    arrays = {f"x_{k}": rows.reshape(samples, -1) for k, rows in enumerate(vectors.inputs)}
+    arrays |= {f"y_{k}": rows.reshape(samples, -1) for k, rows in enumerate(results)}
+    for k, port in enumerate(design.schedule.outputs):
+        arrays[f"last_cycles_{k}"] = port.of_samples(samples)[:, -1]
     (work / "job.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     with (work / "values.npz").open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
@@ -92,7 +101,7 @@ def simulate_axis(
     if not outcome.passed:
         return outcome
     wrong = json.loads((work / "results.json").read_text(encoding="utf-8"))["wrong_lasts"]
-    note = f"TLAST on the last beat of every vector; {wrong} wrong ones sent besides, {wrong} counted"
+    note = f"TLAST on the last beat of every sample; {wrong} wrong ones sent besides, {wrong} counted"
     return replace(outcome, notes=(note,))
 
 
@@ -104,5 +113,6 @@ def _side(port: AxisPort) -> _Side:
 def _harness(axis: AxisTop) -> str:
     loader = jinja2.FileSystemLoader(resources.sim())
     environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    environment.trim_blocks = environment.lstrip_blocks = True
     template = environment.get_template("axis_harness.sv.j2")
-    return template.render(top=axis.module, in_bits=axis.input.tdata_width, out_bits=axis.output.tdata_width)
+    return template.render(top=axis.module, inputs=axis.inputs, outputs=axis.outputs)

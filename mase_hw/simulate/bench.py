@@ -55,9 +55,10 @@ class StreamSpec:
 class Job:
     """One simulation. `streams` are in design order: the first wrong one is the one a failure names.
 
-    `values` holds what each stream carries, [vectors, features]; for inputs it is the stimulus. `predicted` holds, for
-    the streams that have a prediction, the cycle of every beat counted from the first input beat taken; it is checked
-    in the unstalled pattern.
+    `values` holds what each stream carries, [vectors, features], the same number of vectors for each of the samples;
+    for inputs it is the stimulus. `samples` left out, every vector is one. `predicted` holds, for the streams that have
+    a prediction, the cycle of every beat counted from the first input beat taken; it is checked in the unstalled
+    pattern.
     """
 
     files: tuple[Path, ...]
@@ -72,6 +73,11 @@ class Job:
     fill: int = 64  # cycles in which the design fills up when its output is blocked
     waves: Path | None = field(default=None)
     checks: bool = False  # the top has assertions on its streams, which its parameter CheckStreams turns on
+    samples: int | None = None
+
+    @property
+    def sample_count(self) -> int:
+        return len(self.values[self.streams[0].name]) if self.samples is None else self.samples
 
 
 def simulate(job: Job, work: Path, cache: Path | None = None) -> Outcome:
@@ -176,13 +182,14 @@ def _check(job: Job) -> None:
     assert any(s.role == "input" for s in job.streams), "no input stream"
     assert any(s.role == "output" for s in job.streams), "no output stream"
     assert len({s.id for s in job.streams}) == len(job.streams), "two streams with one name"
-    vectors = {len(job.values[s.name]) for s in job.streams}
-    assert len(vectors) == 1, f"streams with different numbers of vectors: {sorted(vectors)}"
-    assert vectors != {0}, "no vectors"
+    samples = job.sample_count
+    assert samples, "no vectors"
     for s in job.streams:
         values = job.values[s.name]
         assert values.dtype == np.int64, f"{s.name}: {values.dtype}, not int64"
         assert values.ndim == 2, f"{s.name}: {values.ndim} dimensions, not [vectors, features]"
+        assert len(values) > 0, f"{s.name}: no vectors"
+        assert len(values) % samples == 0, f"{s.name}: {len(values)} vectors of {samples} samples"
         assert values.shape[1] % s.lanes == 0, f"{s.name}: {s.lanes} lanes do not divide {values.shape[1]}"
         assert 1 <= s.width <= 64, f"{s.name}: {s.width} bits"
         if s.width < 64:
@@ -197,6 +204,7 @@ def _write_job(job: Job, work: Path) -> None:
     document = {
         "streams": [{**asdict(s), "id": s.id} for s in job.streams],
         "patterns": job.patterns,
+        "samples": job.sample_count,
         "seed": job.seed,
         "watchdog": job.watchdog,
         "drain": job.drain,

@@ -19,7 +19,7 @@ from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.axis import fewer, find_cocotbext_axi, simulate_axis
 from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, simulate
 from mase_hw.simulate.locate import located
-from mase_hw.simulate.native import BLOCK, Advance, simulate_native
+from mase_hw.simulate.native import Advance, block_size, simulate_native
 from mase_hw.simulate.native_stimulus import Blocks, blocks
 from mase_hw.simulate.outcome import Outcome, PatternResult
 from mase_hw.simulate.stimulus import Stimulus, stimulus
@@ -165,10 +165,11 @@ def _check_native(bench: Bench, request: SimRequest, advance: Advance) -> Checke
 
 def _trace(bench: Bench, request: SimRequest, vectors: Blocks, result: PatternResult, work: Path) -> str:
     """The vectors around a failure once more, with a probe on every stream: which component is the first wrong one."""
-    found = [stream.mismatch.vector for stream in result.streams if stream.mismatch]
+    positions = {stream.name: stream.positions for stream in bench.design.streams}
+    found = [s.mismatch.vector // positions[s.name] for s in result.streams if s.mismatch]
     at = found[0] if found else result.vectors
     start, stop = max(0, at - AROUND), min(vectors.vectors, at + AROUND)
-    x = vectors.window(start, stop, BLOCK)
+    x = vectors.window(start, stop, block_size(bench.design))
     again = replace(request, patterns=tuple(p for p in request.patterns if p == result.pattern))
     around = Stimulus(x, (("around the failure", stop - start),))
     job = make_job(bench.design, bench.files, around, again, None)
@@ -206,6 +207,7 @@ def make_job(
         fill=64 + min(2 * slowest, 4096),
         waves=waves,
         checks=True,
+        samples=samples,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
+from mase_hw.ir.design import sample_counts
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import PATTERNS, simulate
 from mase_hw.simulate.check import Engine, SimRequest, make_job
@@ -26,8 +28,10 @@ class SimulationError(ProblemsError):
         super().__init__(*(Problem(f"{name}: {failure.rstrip()}") for failure in outcome.failures))
 
 
-def simulate_given(build: Build, x: Integers, engine: Engine = "native", stall: str = "all", seed: int = 0) -> Integers:
-    """The output's integers for the vectors `x`, under every pattern asked for, or a SimulationError."""
+def simulate_given(
+    build: Build, x: Sequence[Integers], engine: Engine = "native", stall: str = "all", seed: int = 0
+) -> tuple[Integers, ...]:
+    """The outputs' integers for the vectors `x` of each input, under every pattern asked for, or a SimulationError."""
     patterns = PATTERNS if stall == "all" else tuple(pattern for pattern in PATTERNS if pattern == stall)
     if not patterns:
         hint = nearest(stall, [*PATTERNS, "all"], "patterns")
@@ -36,7 +40,9 @@ def simulate_given(build: Build, x: Integers, engine: Engine = "native", stall: 
         hint = nearest(engine, get_args(Engine), "engines")
         raise ProblemsError(Problem(f'engine = "{engine}" is unknown', hint=hint))
     design, files = build.design, tuple(build.rtl)
-    stimulus = Stimulus((np.ascontiguousarray(x, np.int64),), (("given", len(x)),))
+    inputs = tuple(np.ascontiguousarray(rows, np.int64) for rows in x)
+    (samples,) = sample_counts(design.inputs, inputs)
+    stimulus = Stimulus(inputs, (("given", samples),))
     work = build.path / "sim" / "given" / engine
     if engine == "native":
         outcome = simulate_native(design, files, Blocks(design, stimulus, 0, seed), patterns, seed, work)
@@ -47,9 +53,12 @@ def simulate_given(build: Build, x: Integers, engine: Engine = "native", stall: 
         raise KeyboardInterrupt
     if not outcome.passed:
         raise SimulationError(design.name, outcome)
-    y = design.run(stimulus.x)[design.output.name]
-    # Every integer was compared with this very array, so that it is what the RTL gave.
+    y = design.results(*inputs)
+    place = [stream.name for stream in design.outputs].index
+    # Every integer was compared with these very arrays, so that they are what the RTL gave.
     for pattern in outcome.patterns:
-        assert sum(stream.equal for stream in pattern.outputs()) == y.size
+        assert [stream.equal for stream in sorted(pattern.outputs(), key=lambda stream: place(stream.name))] == [
+            rows.size for rows in y
+        ]
     assert {pattern.pattern for pattern in outcome.patterns} == set(patterns)
     return y

@@ -53,7 +53,7 @@ def located(design: Design, outcome: Outcome) -> Outcome:
 
 def where(design: Design, stream: str) -> str | None:
     """Which component makes a stream, and where the user's model calls the layer that it belongs to."""
-    maker = next((component for component in design.components if component.output.name == stream), None)
+    maker = design.writers.get(stream)
     if maker is None:
         return None
     node = next((node for node in design.nodes if maker.name in node.components), None)

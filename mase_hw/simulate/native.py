@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mase_hw.ir import Design
-from mase_hw.numerics.rounding import Integers
+from mase_hw.ir import Design, Stream
 from mase_hw.simulate.bench import Pattern, StreamSpec
 from mase_hw.simulate.native_build import build_library
-from mase_hw.simulate.native_library import Library, Settings
+from mase_hw.simulate.native_library import Library, PortSettings, Settings
 from mase_hw.simulate.native_pattern import PatternRun
 from mase_hw.simulate.native_stimulus import Blocks
 from mase_hw.simulate.outcome import Outcome
@@ -48,7 +47,7 @@ def simulate_native(
     built = time.perf_counter()
     stopped = False
     with ExitStack() as stack:
-        runs = [PatternRun(p, design, blocks.vectors, library, settings(design, blocks, p, seed)) for p in patterns]
+        runs = [PatternRun(p, design, library, settings(design, blocks, p, seed)) for p in patterns]
         for run in runs:
             stack.callback(run.close)
         try:
@@ -75,49 +74,52 @@ def simulate_native(
 
 
 def _feed(design: Design, blocks: Blocks, runs: list[PatternRun], advance: Advance) -> None:
-    x, y = design.input, design.output
-    waiting: Integers = np.empty((0, y.lanes), np.int64)  # expected beats that some pattern has not given yet
-    base = done = 0  # base: the number of the first of them
-    for (block,) in blocks(BLOCK):
-        expected = design.run(block)[y.name].reshape(-1, y.lanes)
-        waiting = np.concatenate([waiting, expected])
-        beats = block.reshape(-1, x.lanes)
+    waiting = [np.empty((0, y.lanes), np.int64) for y in design.outputs]  # expected, and not yet given by all patterns
+    bases = [0] * len(waiting)  # the numbers of the first of them
+    done = 0
+    for block in blocks(block_size(design)):
+        results = design.results(*block)
+        for k, y in enumerate(design.outputs):
+            waiting[k] = np.concatenate([waiting[k], results[k].reshape(-1, y.lanes)])
+        beats = [rows.reshape(-1, x.lanes) for x, rows in zip(design.inputs, block, strict=True)]
         for run in runs:
-            run.feed(beats, waiting, base)
-            done += len(block)
+            run.feed(beats, waiting, bases)
+            done += len(block[0]) // design.inputs[0].positions
             advance(done, len(runs) * blocks.vectors)
         if any(run.over for run in runs):
             return
-        least = min(run.beats for run in runs)
-        waiting, base = waiting[least - base :], least
+        for k in range(len(waiting)):
+            least = min(run.outputs[k].beats for run in runs)
+            waiting[k], bases[k] = waiting[k][least - bases[k] :], least
+
+
+def block_size(design: Design) -> int:
+    """Samples at a time: so many that they are BLOCK vectors."""
+    return max(1, BLOCK // max(stream.positions for stream in design.streams))
 
 
 def settings(design: Design, blocks: Blocks, pattern: Pattern, seed: int) -> Settings:
     """The cocotb engine's seeds, so that both stall in the same cycles."""
-    x, y = design.input, design.output
     number = ALL_PATTERNS.index(pattern)
     slowest = max(component.interval + component.latency for component in design.components)
     fill = 64 + min(2 * slowest, 4096)
     stalls = int(np.random.default_rng([seed, number]).integers(2**32))
+
+    def port(stream: Stream) -> PortSettings:
+        shape = stream.lanes, stream.fixed.width, int(stream.fixed.signed)
+        return PortSettings(blocks.vectors * stream.sample_beats, stalls ^ _salt(stream.name), *shape)
+
     return Settings(
-        beats_in=blocks.vectors * x.beats,
-        beats_out=blocks.vectors * y.beats,
         gaps=int(pattern in ("gaps", "both")),
         pressure=int(pattern in ("pressure", "both")),
-        source_seed=stalls ^ _salt(x.name),
-        sink_seed=stalls ^ _salt(y.name),
-        # Only the ends are watched: while they rest, a vector may be on its way through every component.
+        # Only the ports are watched: while they rest, a vector may be on its way through every component.
         watchdog=1000 + 16 * sum(component.interval + component.latency for component in design.components),
         drain=64 + 2 * slowest,
         fill=fill,
         some=int(np.random.default_rng([seed, number, 1]).integers(1, fill + 1)),
         seed=(len(ALL_PATTERNS) * seed + number) % (2**31 - 1) + 1,  # registers start differently in each
-        in_lanes=x.lanes,
-        in_width=x.fixed.width,
-        in_signed=int(x.fixed.signed),
-        out_lanes=y.lanes,
-        out_width=y.fixed.width,
-        out_signed=int(y.fixed.signed),
+        inputs=tuple(port(x) for x in design.inputs),
+        outputs=tuple(port(y) for y in design.outputs),
     )
 
 

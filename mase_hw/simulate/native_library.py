@@ -1,8 +1,9 @@
-"""A compiled design called from numpy: settings in, blocks of vectors in, beats with their cycles out."""
+"""A compiled design called from numpy: settings in, blocks of beats in, beats with their cycles out, for every port."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -25,53 +26,63 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a run is to do. All are integers, in the driver's order."""
+class PortSettings:
+    """One port: its beats in the whole run, the seed of its stalls, its lanes. In the driver's order."""
 
-    beats_in: int
-    beats_out: int
+    beats: int
+    stall_seed: int
+    lanes: int
+    width: int
+    signed: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is to do. All are integers, in the driver's order, and then the ports."""
+
     gaps: int
     pressure: int
-    source_seed: int
-    sink_seed: int
     watchdog: int
     drain: int
     fill: int
     some: int
     seed: int
-    in_lanes: int
-    in_width: int
-    in_signed: int
-    out_lanes: int
-    out_width: int
-    out_signed: int
+    inputs: tuple[PortSettings, ...]
+    outputs: tuple[PortSettings, ...]
+
+    def integers(self) -> Integers:
+        *own, inputs, outputs = astuple(self)
+        return np.array([*own, *(value for port in (*inputs, *outputs) for value in port)], np.int64)
+
+
+@dataclass(frozen=True)
+class PortState:
+    """One port after a call: beats of this block, and of the whole run; pins as they are. In the driver's order."""
+
+    block: int
+    moved: int
+    broken: int  # the cycle in which an output broke the stream rule, or -1
+    valid: int
+    ready: int
 
 
 @dataclass(frozen=True)
 class State:
-    """A run after a call: counters of the whole run, pins as they are; in the driver's order."""
+    """A run after a call."""
 
     status: int
-    used: int
-    captured: int
     cycle: int
-    taken: int
-    given: int
-    broken: int  # cycle, or -1
-    in_valid: int
-    in_ready: int
-    out_valid: int
-    out_ready: int
+    inputs: tuple[PortState, ...]
+    outputs: tuple[PortState, ...]
 
 
 @dataclass(frozen=True)
 class Captured:
-    """What one call recorded: the output's values [beats, lanes], and the cycles of output and input beats."""
+    """What one call recorded: for each output values [beats, lanes] and cycles, for each input cycles."""
 
     state: State
-    values: Integers
-    cycles: Integers
-    input_cycles: Integers
+    outputs: tuple[tuple[Integers, Integers], ...]
+    input_cycles: tuple[Integers, ...]
 
 
 class Library:
@@ -83,10 +94,7 @@ class Library:
         self._calls.mase_open.argtypes, self._calls.mase_open.restype = [pointer], pointer
         self._calls.mase_close.argtypes, self._calls.mase_close.restype = [pointer], None
         self._calls.mase_message.argtypes, self._calls.mase_message.restype = [pointer], ctypes.c_char_p
-        self._calls.mase_run.argtypes = [
-            *(pointer, number, pointer, number, number),
-            *(pointer, pointer, pointer, number, pointer),
-        ]
+        self._calls.mase_run.argtypes = [pointer, number, pointer, pointer, pointer]
         self._calls.mase_run.restype = None
 
     def open(self, settings: Settings) -> Run:
@@ -98,29 +106,41 @@ class Run:
 
     def __init__(self, calls: Any, settings: Settings) -> None:
         self._calls, self._settings = calls, settings
-        given = np.array(astuple(settings), np.int64)
+        given = settings.integers()
         self._handle: int | None = calls.mase_open(given.ctypes.data)
         self._fresh = True
-        self.state = State(int(Status.WANTS_INPUT), 0, 0, 0, 0, 0, -1, 0, 0, 0, 0)
+        idle = PortState(0, 0, -1, 0, 0)
+        ports = [(idle,) * len(side) for side in (settings.inputs, settings.outputs)]
+        self.state = State(int(Status.WANTS_INPUT), 0, *ports)
 
-    def feed(self, beats: Integers, used: int, capacity: int) -> Captured:
-        """Runs on with `beats` [beats, lanes], of which `used` went in already, until it stops for a reason."""
-        assert beats.dtype == np.int64
-        assert beats.flags.c_contiguous
-        assert beats.shape[1] == self._settings.in_lanes
-        values = np.empty((capacity, self._settings.out_lanes), np.int64)
-        cycles = np.empty(capacity, np.int64)
-        taken = np.empty(len(beats) - used + 2, np.int64)  # beats that went in and wait at the design's door count too
-        fields = np.zeros(len(astuple(self.state)), np.int64)
-        before = self.state.taken
-        self._calls.mase_run(
-            *(self._handle, int(self._fresh), beats.ctypes.data, len(beats), used),
-            *(taken.ctypes.data, values.ctypes.data, cycles.ctypes.data, capacity, fields.ctypes.data),
-        )
+    def feed(self, beats: Sequence[Integers], used: Sequence[int], capacities: Sequence[int]) -> Captured:
+        """Runs on with each input's `beats` [beats, lanes], of which `used` went in already, until it stops."""
+        before, wanted = self.state, self._settings
+        for block, port in zip(beats, wanted.inputs, strict=True):
+            assert block.dtype == np.int64
+            assert block.flags.c_contiguous
+            assert block.shape[1] == port.lanes
+        # Beats that went in and wait at the design's door count too.
+        taken = [np.empty(len(block) - went + 2, np.int64) for block, went in zip(beats, used, strict=True)]
+        rooms = [
+            (np.empty((room, port.lanes), np.int64), np.empty(room, np.int64))
+            for room, port in zip(capacities, wanted.outputs, strict=True)
+        ]
+        ins = [(b.ctypes.data, len(b), went, t.ctypes.data) for b, went, t in zip(beats, used, taken, strict=True)]
+        outs = [(values.ctypes.data, cycles.ctypes.data, len(cycles), 0) for values, cycles in rooms]
+        given = [np.array(side, np.int64) for side in (ins, outs)]
+        fields = np.zeros((len(ins) + len(outs)) * 5 + 2, np.int64)
+        pointers = [array.ctypes.data for array in (*given, fields)]
+        self._calls.mase_run(self._handle, int(self._fresh), *pointers)
         self._fresh = False
-        self.state = State(*fields.tolist())
-        count = self.state.captured
-        return Captured(self.state, values[:count], cycles[:count], taken[: self.state.taken - before])
+        self.state = _state(fields.tolist(), len(ins))
+        counts = [port.block for port in self.state.outputs]
+        moved = [now.moved - then.moved for now, then in zip(self.state.inputs, before.inputs, strict=True)]
+        return Captured(
+            self.state,
+            tuple((values[:n], cycles[:n]) for (values, cycles), n in zip(rooms, counts, strict=True)),
+            tuple(cycles[:n] for cycles, n in zip(taken, moved, strict=True)),
+        )
 
     @property
     def message(self) -> str:
@@ -132,3 +152,8 @@ class Run:
         if self._handle is not None:
             self._calls.mase_close(self._handle)
             self._handle = None
+
+
+def _state(fields: list[int], inputs: int) -> State:
+    ports = tuple(PortState(*fields[k : k + 5]) for k in range(2, len(fields), 5))
+    return State(fields[0], fields[1], ports[:inputs], ports[inputs:])

@@ -3,208 +3,134 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import numpy as np
 
 from mase_hw.ir import Design
-from mase_hw.ir.cycles import PortCycles
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import Pattern
 from mase_hw.simulate.native_library import Captured, Library, Settings, Status
-from mase_hw.simulate.outcome import CycleDifference, Mismatch, PatternResult, StreamResult
+from mase_hw.simulate.native_port import SeenPort
+from mase_hw.simulate.outcome import PatternResult
 
-
-@dataclass(frozen=True)
-class _Tally:
-    """What was compared so far. It is replaced as a whole, so that Ctrl-C never finds it half updated."""
-
-    beats: int = 0  # output beats compared
-    equal: int = 0  # values among them that are equal
-    mismatch: Mismatch | None = None
-    differences: Mapping[str, CycleDifference] = field(default_factory=lambda: MappingProxyType({}))  # by role
-    origin: int | None = None  # the cycle of the first input beat
-    first: int | None = None  # cycles of the first and the last output beat, from the origin on
-    last: int | None = None
-    gap: int | None = None  # cycles between vectors, if steady
+_MORE = 64  # beats of room for what was fed before
 
 
 class PatternRun:
     """A run of the design under one pattern, from block to block."""
 
-    def __init__(self, pattern: Pattern, design: Design, vectors: int, library: Library, settings: Settings) -> None:
-        self.pattern, self._design, self._vectors, self._settings = pattern, design, vectors, settings
+    def __init__(self, pattern: Pattern, design: Design, library: Library, settings: Settings) -> None:
+        self.pattern, self._design, self._settings = pattern, design, settings
         self._run = library.open(settings)
+        timed = pattern == "none"
+        inputs = [
+            SeenPort(port, "input" if len(design.inputs) == 1 else port.stream.name, "input", known.beats, timed)
+            for port, known in zip(design.schedule.inputs, settings.inputs, strict=True)
+        ]
+        outputs = [
+            SeenPort(port, design.owner(design.writers[port.stream.name].name), "output", known.beats, timed)
+            for port, known in zip(design.schedule.outputs, settings.outputs, strict=True)
+        ]
+        self._seen = (tuple(inputs), tuple(outputs))  # replaced as a whole: an interrupt finds all of it or none
+        self._rest = [np.empty((0, x.lanes), np.int64) for x in design.inputs]  # beats of an input that was not taken
         self._status = Status.WANTS_INPUT
-        self._tally = _Tally()
+        self._origin: int | None = None
         self._seconds = 0.0
 
     @property
-    def beats(self) -> int:
-        """Output beats compared."""
-        return self._tally.beats
+    def inputs(self) -> tuple[SeenPort, ...]:
+        return self._seen[0]
+
+    @property
+    def outputs(self) -> tuple[SeenPort, ...]:
+        return self._seen[1]
 
     @property
     def over(self) -> bool:
         """Whether something is wrong, or the run has ended: nothing more can be fed."""
-        tally = self._tally
-        wrong = tally.mismatch or tally.differences or self._run.state.broken >= 0
-        return bool(wrong) or self._status in (Status.DONE, Status.HUNG, Status.FAILED)
+        wrong = any(port.wrong for port in (*self.inputs, *self.outputs))
+        broken = any(port.broken >= 0 for port in self._run.state.outputs)
+        return wrong or broken or self._status in (Status.DONE, Status.HUNG, Status.FAILED)
 
-    def feed(self, beats: Integers, expected: Integers, base: int) -> None:
-        """A block of input beats. `expected` holds the output beats from number `base` on."""
+    def feed(self, block: Sequence[Integers], expected: Sequence[Integers], bases: Sequence[int]) -> None:
+        """The next beats of each input. `expected` holds the beats of each output from number `bases` on.
+
+        An input that is ahead of another wants beats first; what the others have left comes before their next block.
+        """
         started = time.perf_counter()
-        used = 0
+        beats = [np.concatenate([a, b]) if len(a) else b for a, b in zip(self._rest, block, strict=True)]
+        used = [0] * len(beats)
+        design = self._design
+        samples = max(-(-len(b) // x.sample_beats) for x, b in zip(design.inputs, beats, strict=True))
+        rooms = [samples * y.sample_beats + _MORE for y in design.outputs]
         while not self.over:
-            taken = self._run.state.taken
-            captured = self._run.feed(
-                beats, used, len(beats) * self._design.output.beats // self._design.input.beats + 64
-            )
-            self._status, used = Status(captured.state.status), captured.state.used
-            self._tally = self._compared(captured, expected[self.beats - base :], taken)
+            captured = self._run.feed(beats, used, rooms)
+            self._status = Status(captured.state.status)
+            used = [port.block for port in captured.state.inputs]
+            self._seen = self._compared(captured, expected, bases)
             if self._status == Status.WANTS_INPUT:
                 break
+        self._rest = [b[went:] for b, went in zip(beats, used, strict=True)]
         self._seconds += time.perf_counter() - started
 
-    def _compared(self, captured: Captured, expected: Integers, taken: int) -> _Tally:
-        """The tally with what was captured; `self` stays as it is."""
-        before, design = self._tally, self._design
-        origin = before.origin
-        if origin is None and len(captured.input_cycles):
-            origin = int(captured.input_cycles[0])
-        values, cycles = captured.values, captured.cycles - (origin or 0)
-        assert len(values) <= len(expected), "beats that were never fed"
-        wrong = values != expected[: len(values)]
-        mismatch = before.mismatch
-        if mismatch is None and wrong.any():
-            beat, lane = (int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-            vector, place = divmod(before.beats + beat, design.output.beats)
-            element = place * design.output.lanes + lane
-            numbers = int(expected[beat, lane]), int(values[beat, lane]), int(cycles[beat])
-            mismatch = Mismatch(vector, element, lane, *numbers)
-        differences = dict(before.differences)
-        if self.pattern == "none":
-            timing = design.schedule
-            rows = (
-                ("input", timing.inputs[0], captured.input_cycles - (origin or 0), taken),
-                ("output", timing.outputs[0], cycles, before.beats),
-            )
-            for role, port, seen, first in rows:
-                difference = self._cycle_difference(port, seen, first)
-                if difference is not None:
-                    differences.setdefault(role, difference)
-        tally = replace(
-            before,
-            beats=before.beats + len(values),
-            equal=before.equal + wrong.size - int(np.count_nonzero(wrong)),
-            mismatch=mismatch,
-            differences=MappingProxyType(differences),
-            origin=origin,
+    def _compared(
+        self, captured: Captured, expected: Sequence[Integers], bases: Sequence[int]
+    ) -> tuple[tuple[SeenPort, ...], tuple[SeenPort, ...]]:
+        """All ports with what was captured; `self` stays as it is, but for the origin of its cycles."""
+        if self._origin is None:
+            self._origin = min((int(cycles[0]) for cycles in captured.input_cycles if len(cycles)), default=None)
+        origin = self._origin or 0
+        taken = zip(self.inputs, captured.input_cycles, strict=True)
+        given = zip(self.outputs, captured.outputs, expected, bases, strict=True)
+        return (
+            tuple(port.moved(cycles - origin) for port, cycles in taken),
+            tuple(
+                port.compared(values, wanted[port.beats - base :], cycles - origin).moved(cycles - origin)
+                for port, (values, cycles), wanted, base in given
+            ),
         )
-        return self._with_cycles(tally, cycles) if len(cycles) else tally
-
-    def _cycle_difference(self, port: PortCycles, seen: Integers, first: int) -> CycleDifference | None:
-        predicted = port.cycles(first, len(seen))
-        differs = np.flatnonzero(seen != predicted)
-        if not len(differs):
-            return None
-        at = int(differs[0])
-        return CycleDifference(first + at, int(predicted[at]), int(seen[at]))
-
-    def _with_cycles(self, tally: _Tally, cycles: Integers) -> _Tally:
-        """The tally with the cycles of its last output beats."""
-        beats = self._design.output.beats
-        gap = tally.gap
-        ends = cycles[(len(cycles) - tally.beats - 1) % beats :: beats]  # the last beat of each vector
-        if len(ends) > 1:
-            gaps = np.diff(ends)
-            steady = gaps[len(gaps) // 2 :]
-            gap = int(steady[0]) if (steady == steady[0]).all() else None
-        first = int(cycles[0]) if tally.first is None else tally.first
-        return replace(tally, first=first, last=int(cycles[-1]), gap=gap)
 
     def result(self) -> PatternResult:
-        state, set_, design, tally = self._run.state, self._settings, self._design, self._tally
-        short = state.taken < set_.beats_in or tally.beats < set_.beats_out
+        state = self._run.state
+        ports = [*self.inputs, *self.outputs]
+        states = [*state.inputs, *state.outputs]
+        short = any(now.moved < port.expected for port, now in zip(ports, states, strict=True))
+        short = short or any(port.beats < port.expected for port in self.outputs)  # not all of it was compared
         hang = self._hang() if self._status == Status.HUNG else None
-        streams = (
-            self._stream("input", design.input.name, state.taken, set_.beats_in, 0, 0),
-            self._stream("output", design.output.name, state.given, set_.beats_out, tally.beats, tally.equal),
-        )
+        streams = tuple(port.result(now) for port, now in zip(ports, states, strict=True))
         complaints = [stream.complaint for stream in streams if stream.complaint]
         if self._status == Status.FAILED:
             complaints.insert(0, f"the simulation failed at cycle {state.cycle} after reset: {self._run.message}")
         complaints = complaints[:1] + ([hang] if hang else [])
+        firsts, lasts = ([getattr(port, end) for port in self.outputs] for end in ("first", "last"))
         return PatternResult(
             pattern=self.pattern,
             passed=not complaints and not short,
             message="; ".join(complaints) or None,
-            vectors=tally.beats // design.output.beats,
+            vectors=min(port.beats // port.stream.sample_beats for port in self.outputs),
             hang=hang,
             end_cycle=state.cycle,
-            cycles=tally.last,
-            latency=tally.first,
-            interval=tally.gap if self.pattern == "none" else None,
+            cycles=max((cycle for cycle in lasts if cycle is not None), default=None),
+            latency=max((cycle for cycle in firsts if cycle is not None), default=None),
+            interval=self.outputs[0].gap if self.pattern == "none" else None,
             seconds=round(self._seconds, 3),
             streams=streams,
         )
 
-    def _stream(self, role: str, name: str, beats: int, expected: int, compared: int, equal: int) -> StreamResult:
-        lanes = self._design.output.lanes
-        output = role == "output"
-        broken = self._run.state.broken if output and self._run.state.broken >= 0 else None
-        mismatch = self._tally.mismatch if output else None
-        difference = self._tally.differences.get(role)
-        label = self._design.owner(self._design.components[-1].name) if output else "input"
-        complaint = None
-        if broken is not None:
-            complaint = (
-                f"{name} ({label}): stream rule broken at cycle {broken} after reset: "
-                f"valid fell or data changed while ready was low"
-            )
-        elif mismatch:
-            complaint = (
-                f"{name} ({label}): vector {mismatch.vector} element {mismatch.element} (lane {mismatch.lane}): "
-                f"expected {mismatch.expected}, got {mismatch.got}, cycle {mismatch.cycle}"
-            )
-        elif beats > expected:
-            complaint = f"{name} ({label}): {beats} beats came, {expected} are expected"
-        elif difference:
-            complaint = (
-                f"{name} ({label}): beat {difference.beat} is predicted at cycle {difference.predicted} "
-                f"and came at cycle {difference.observed}"
-            )
-        return StreamResult(
-            name=name,
-            label=label,
-            role=role,
-            beats=beats,
-            beats_expected=expected,
-            compared=compared * lanes,
-            equal=equal,
-            mismatch=mismatch,
-            broken_cycle=broken,
-            cycles_checked=self.pattern == "none",
-            cycle_difference=difference,
-            complaint=complaint,
-        )
-
     def _hang(self) -> str:
-        """Where a run stopped: at the output if nothing is offered there, else at the input."""
-        state, set_, design = self._run.state, self._settings, self._design
-        ends = (
-            (design.input.name, state.taken, set_.beats_in, state.in_valid, state.in_ready),
-            (design.output.name, state.given, set_.beats_out, state.out_valid, state.out_ready),
+        """Where a run stopped: at the first port where nothing is offered, else at the first that nobody takes."""
+        state = self._run.state
+        ends = list(zip((*self.inputs, *self.outputs), (*state.inputs, *state.outputs), strict=True))
+        short = [(port, now) for port, now in ends if now.moved < port.expected]
+        port, now = next(((port, now) for port, now in short if not now.valid), short[0])
+        why = "offered and not taken" if now.valid else "nothing is offered"
+        listing = ", ".join(
+            f"{port.stream.name} {now.moved}/{port.expected} valid={now.valid} ready={now.ready}" for port, now in ends
         )
-        short = [end for end in ends if end[1] < end[2]]
-        name, beats, wanted, valid, _ = next((end for end in short if not end[3]), short[0])
-        why = "offered and not taken" if valid else "nothing is offered"
-        listing = ", ".join(f"{n} {b}/{w} valid={v} ready={r}" for n, b, w, v, r in ends)
         return (
-            f"hang: neither end moved for {set_.watchdog} cycles (cycle {state.cycle} after reset); {name} stopped "
-            f"after {beats} of {wanted} beats, {why} [{listing}]"
+            f"hang: no port moved for {self._settings.watchdog} cycles (cycle {state.cycle} after reset); "
+            f"{port.stream.name} stopped after {now.moved} of {port.expected} beats, {why} [{listing}]"
         )
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREFIX = "Vtop"
-FORM = "3"  # of the units; a new one when this file makes others of the same input
+FORM = "4"  # of the units; a new one when this file makes others of the same input
 _INCLUDE = re.compile(r'^#include "Vtop.*"$', re.MULTILINE)
 _REACH = re.compile(r"vlSymsp->(TOP\w*)\.(\w+)")
 _NAME = "vlSymsp->name()"
@@ -61,7 +61,17 @@ def split(folder: Path, driver: Path) -> Units:
                 del sources[path]
     rest = [f'#include "{PREFIX}__Syms.h"\n', *reached.values()]
     rest += [f'#include "{path.name}"\n' for path in sources]
-    return Units(apart, "".join([*rest, f'#include "{driver}"\n']))
+    rest += [_ports(headers[PREFIX]), f'#include "{driver}"\n']
+    return Units(apart, "".join(rest))
+
+
+def _ports(header: str) -> str:
+    """The ports of the top module, for the driver: a macro that applies another to each one's number and name."""
+    lines = []
+    for side, kind, name in (("INPUTS", "IN", "data_in"), ("OUTPUTS", "OUT", "data_out")):
+        numbers = sorted(int(k) for k in re.findall(rf"VL_{kind}8\(&{name}_(\d+)_valid,", header))
+        lines.append(f"#define MASE_{side}(DO) {' '.join(f'DO({k}, {name}_{k})' for k in numbers)}\n")
+    return "".join(lines)
 
 
 def _units(

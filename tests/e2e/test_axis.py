@@ -135,8 +135,10 @@ def test_a_toml_asks_for_it(tmp_path: Path) -> None:
     build, _ = emit(load_config(tmp_path / "model.toml"), tmp_path / "build")
     assert build.axis is not None
     assert build.axis.module == "own_axis"
-    assert build.axis.input.padding == 3
-    assert build.manifest["reals"] == {"rounding": "integer", "input_order": None, "output_order": None}
+    assert build.axis.inputs[0].padding == 3
+    first = {"rounding": "integer", "input_order": None, "output_order": None}
+    every = {"roundings": ["integer"], "input_orders": [None], "output_orders": [None]}
+    assert build.manifest["reals"] == {**first, **every}
     assert (build.path / "rtl" / "files.f").read_text().splitlines()[-2:] == ["own.sv", "own_axis.v"]
 
 
@@ -187,7 +189,7 @@ def test_sim_checks_the_axi_ports_and_the_streams_inside(build: Build) -> None:
     found = re.search(r"^axis: (\d+) vectors x 4 stall patterns, (\d+) outputs compared, \2 equal$", done.stdout, re.M)
     assert found, done.stdout
     assert int(found[2]) == int(found[1]) * 4 * 4
-    counted = re.search(r"every vector; (\d+) wrong ones sent besides, \1 counted$", done.stdout, re.M)
+    counted = re.search(r"every sample; (\d+) wrong ones sent besides, \1 counted$", done.stdout, re.M)
     assert counted
     assert int(counted[1]) > 50
     for name in ("fc1", "fc2"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import graphs
 import numpy as np
 import pytest
 from support import by_type, named, quantize_input, randomized, real_inputs, run_quantized, spec
@@ -17,11 +18,12 @@ from torch import nn
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
 from mase_hw.export import ExportRequest, export
-from mase_hw.export.host import steps
+from mase_hw.export.host_steps import Sum, program
 from mase_hw.flow import Compiled, compile_model
-from mase_hw.ir.component import Component
+from mase_hw.ir import Component, Design
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
+from mase_hw.ops import Cast
 from mase_hw.samples import reals
 from mase_hw.simulate import find
 from mase_hw.simulate.stimulus import stimulus
@@ -107,11 +109,13 @@ def test_the_designs_have_every_kind(made: list[Made]) -> None:
     computing = {"linear_folded", "linear_serial", "linear_unrolled", "batch_norm1d", "relu", "cast"}
     assert computing <= kinds
     named = {one.build.design.name: one.build for one in made}
-    assert named["image"].reals.input_order is not None
-    assert named["image_relu"].reals.output_order is not None
-    assert named["image_relu"].reals.rounding is FLOOR
-    assert any(step.product_shift for one in made for step in steps(one.build.design.components))
-    shifts = [step.shift for one in made for step in steps(one.build.design.components) if step.changes]
+    assert named["image"].reals.input_orders[0] is not None
+    assert named["image_relu"].reals.output_orders[0] is not None
+    assert named["image_relu"].reals.roundings == (FLOOR,)
+    sums = [step for one in made for step in program(one.build.design).steps if isinstance(step, Sum)]
+    assert {term.form for step in sums for term in step.terms} == {"linear", "scaled", "plain"}
+    assert any(term.shift for step in sums for term in step.terms)
+    shifts = [step.shift for step in sums if step.changes]
     assert min(shifts) < 0 < max(shifts)
 
 
@@ -264,17 +268,20 @@ def test_cpp_gives_the_same_integers_beats_and_bytes(made: list[Made], tmp_path:
             assert (tmp_path / f"{name}.{kind}").read_bytes() == array.tobytes(), f"{name}: {kind}"
 
 
-def test_a_kind_without_a_host_model_is_named(made: list[Made]) -> None:
-    class Odd(Component):
+def test_a_component_without_a_meaning_is_named() -> None:
+    @dataclass(frozen=True, eq=False)
+    class Odd(Cast):
         kind = "odd_one"
 
+        def meaning(self) -> None:  # type: ignore[override]
+            return None
+
     try:
-        odd = object.__new__(type("Plain", (Odd,), dict.fromkeys(Component.__abstractmethods__)))
-        component = made[0].build.design.components[0]
-        for name in ("name", "inputs", "outputs"):
-            object.__setattr__(odd, name, getattr(component, name))
-        with pytest.raises(ProblemsError, match=f"{component.name}: a component of kind odd_one has no host model"):
-            steps([odd])
+        cast = graphs.split().component("floored")
+        odd = Odd(cast.name, cast.inputs, cast.outputs, finish=cast.finish)  # type: ignore[arg-type]
+        copies = graphs.split().component("copies")
+        with pytest.raises(ProblemsError, match="floored: a component of kind odd_one has no host model"):
+            program(Design("d", (copies, odd)))
     finally:
         del Component.kinds["odd_one"]
 

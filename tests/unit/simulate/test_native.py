@@ -78,10 +78,10 @@ SAID = {
     "a wrong value": "none: data_out_0 (two): vector 3 element 5 (lane 1): expected ",
     "a dropped beat": "none: data_out_0 (two): vector 3 element ",
     "a beat too many": "none: data_out_0 (two): 506 beats came, 436 are expected",
-    "a hang": "none: hang: neither end moved for 1096 cycles "
+    "a hang": "none: hang: no port moved for 1096 cycles "
     "(cycle 1110 after reset); data_out_0 stopped after 11 of 436 beats, nothing is offered "
     "[data_in_0 11/436 valid=1 ready=0, data_out_0 11/436 valid=0 ready=1]",
-    "valid that waits for ready": "pressure: hang: neither end moved for 1096 cycles",
+    "valid that waits for ready": "pressure: hang: no port moved for 1096 cycles",
     "data that changes while stalled": "pressure: data_out_0 (two): stream rule broken at cycle ",
     "valid that falls while stalled": "pressure: data_out_0 (two): stream rule broken at cycle ",
     "late once": "none: data_in_0 (input): beat 20 is predicted at cycle 20 and came at cycle 21",

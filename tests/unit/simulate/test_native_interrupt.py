@@ -15,7 +15,7 @@ from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed
 from mase_hw.simulate import native_pattern
 from mase_hw.simulate.native import settings
-from mase_hw.simulate.native_library import Captured, Settings, State, Status
+from mase_hw.simulate.native_library import Captured, PortState, Settings, State, Status
 from mase_hw.simulate.native_pattern import PatternRun
 from mase_hw.simulate.native_stimulus import blocks
 from mase_hw.simulate.outcome import PatternResult
@@ -28,27 +28,29 @@ class Mirror:
 
     def __init__(self, design: Design, set_: Settings) -> None:
         self._timing, self._set = design.schedule, set_
-        self.state = State(int(Status.WANTS_INPUT), 0, 0, 0, 0, 0, -1, 0, 0, 0, 0)
+        self.state = _state(Status.WANTS_INPUT, 0, 0)
 
     def open(self, set_: Settings) -> Mirror:
         return self
 
-    def feed(self, beats: Any, used: int, capacity: int) -> Captured:
+    def feed(self, beats: Any, used: Any, rooms: Any) -> Captured:
         """Two calls for a block: the first one stops in its middle."""
-        first = self.state.taken
-        values = beats[used : used + len(beats) // 2]
-        total, end = first + len(values), used + len(values)
-        status = Status.FULL if end < len(beats) else Status.WANTS_INPUT
-        status = Status.DONE if total == self._set.beats_in else status
-        self.state = State(int(status), end, len(values), total, total, total, -1, 0, 0, 0, 0)
-        cycles = [side.ravel()[first:total] for side in self._cycles()]
-        return Captured(self.state, values, cycles[1], cycles[0])
-
-    def _cycles(self) -> list[Any]:
-        return [self._timing.input_cycles(VECTORS), self._timing.output_cycles(VECTORS)]
+        first = self.state.inputs[0].moved
+        values = beats[0][used[0] : used[0] + len(beats[0]) // 2]
+        total, end = first + len(values), used[0] + len(values)
+        status = Status.FULL if end < len(beats[0]) else Status.WANTS_INPUT
+        status = Status.DONE if total == self._set.inputs[0].beats else status
+        self.state = _state(status, end, total)
+        taken, given = (ports[0].cycles(first, len(values)) for ports in (self._timing.inputs, self._timing.outputs))
+        return Captured(self.state, ((values, given),), (taken,))
 
     def close(self) -> None:
         """There is nothing to free."""
+
+
+def _state(status: Status, block: int, moved: int) -> State:
+    port = PortState(block, moved, -1, 0, 0)
+    return State(int(status), moved, (port,), (port,))
 
 
 class Interrupt:
@@ -70,13 +72,13 @@ class Interrupt:
 
 def interrupted(design: Design, set_: Settings, at: int) -> tuple[PatternResult, bool]:
     """The result of a run in two blocks, interrupted at one instruction; and whether it came that far."""
-    run = PatternRun("none", design, VECTORS, Mirror(design, set_), set_)  # type: ignore[arg-type]
+    run = PatternRun("none", design, Mirror(design, set_), set_)  # type: ignore[arg-type]
     before, stopped = sys.gettrace(), False
     sys.settrace(Interrupt(at))
     try:
         for base in (0, VECTORS):
             beats = np.arange(base, base + VECTORS, dtype=np.int64).reshape(-1, 2)
-            run.feed(beats, beats, base // 2)
+            run.feed([beats], [beats], [base // 2])
     except KeyboardInterrupt:
         stopped = True
     finally:
@@ -87,8 +89,10 @@ def interrupted(design: Design, set_: Settings, at: int) -> tuple[PatternResult,
 def test_an_interrupt_at_any_instruction_leaves_counts_that_agree() -> None:
     x = Stream("data_in_0", 2, 2, Fixed(8, 0), (0, 0), (100, 100))
     design = Design("d", (SkidBuffer("s", (x,), (x.renamed("data_out_0"),)),))
-    design.schedule.output_cycles(VECTORS)  # made once, before instructions are counted
-    set_ = replace(settings(design, blocks(design, 0, 0), "none", 0), beats_in=VECTORS, beats_out=VECTORS)
+    assert design.schedule.latency == 1  # made once, before instructions are counted
+    made = settings(design, blocks(design, 0, 0), "none", 0)
+    ends = {side: tuple(replace(p, beats=VECTORS) for p in getattr(made, side)) for side in ("inputs", "outputs")}
+    set_ = replace(made, **ends)  # type: ignore[arg-type]
     counts, at = set(), 0
     while True:
         at += 1
