@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mase_hw import ops  # noqa: F401  (its components register themselves)
-from mase_hw.ir import BuiltNode, Component, Design, Stream, plumbing  # noqa: F401  (these too)
+from mase_hw.ir import BuiltNode, Component, Design, Stream, branches, plumbing  # noqa: F401  (branches and plumbing register)
 from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
+from mase_hw.ops.operator import load_operators
 
 _BASE = ("name", "inputs", "outputs")
 _KEYS = {"finish": "step"}  # what other programs read in a manifest keeps its name
@@ -58,6 +58,7 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
 
 def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> Design:
     """The design that `save_design` saved."""
+    load_operators()  # their components register themselves
     streams = {}
     for entry in manifest["streams"]:
         lo, hi, step = (tuple(row) for row in arrays[f"stream.{entry['name']}"].tolist())
