@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from mase_hw import ops  # noqa: F401  (its components register themselves)
-from mase_hw.ir import BuiltNode, Component, Design, Stream
+from mase_hw.ir import (
+    BuiltNode,
+    Component,
+    Design,
+    Stream,
+    branches,  # noqa: F401  (these too)
+)
 from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers

@@ -120,19 +120,19 @@ def test_an_instance_whose_ports_are_not_known_stays_alone() -> None:
     assert combine({"some.sv": TEXT}, {7: edit(".sum(kept)", ".sum(sum)")}, Path("/select")).numbers == ()
 
 
-def task(design: Design, folder: Path) -> tuple[work.Task, str]:
+def task(design: Design, folder: Path) -> tuple[work.JudgingTask, str]:
     build = write_build(folder / "net", design, {}, None).path.resolve()
     (name,) = [name for name in subjects(build) if name]
     texts = subjects(build)[name].texts
     (folder / "all").mkdir()
-    return work.Task(build, name, folder / "all", tuple(texts)), next(
+    return work.JudgingTask(build, name, folder / "all", tuple(texts)), next(
         file for file in texts if "fc" in file or "ga" in file
     )
 
 
-def one(task: work.Task, mutant: Mutant, folder: Path) -> work.Task:
+def one(task: work.JudgingTask, mutant: Mutant, folder: Path) -> work.JudgingTask:
     files = task.subject.write(folder, {mutant.file: mutant.text})
-    return work.Task(task.build, task.component, folder, tuple(file.name for file in files))
+    return work.JudgingTask(task.build, task.component, folder, tuple(file.name for file in files))
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def gathering(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return write_build(tmp_path_factory.mktemp("mutate") / "a gather", gather(), {}, None)
 
 
-def task(build: Build, component: str, folder: Path, old: str, new: str) -> work.Task:
+def task(build: Build, component: str, folder: Path, old: str, new: str) -> work.JudgingTask:
     """The component with one text for another in its first file."""
     subject = subjects(build.path.resolve())[component]
     file, text = next(iter(subject.texts.items()))
@@ -39,7 +39,7 @@ def task(build: Build, component: str, folder: Path, old: str, new: str) -> work
     subject.write(folder / "sound")
     files = subject.write(folder / "mutant", {file: text.replace(old, new)})
     names = tuple(path.name for path in files)
-    return work.Task(build.path.resolve(), component, folder / "mutant", names, sound=folder / "sound")
+    return work.JudgingTask(build.path.resolve(), component, folder / "mutant", names, sound=folder / "sound")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_wider_port_is_not_the_same_design(gathering: Build, tmp_path: Path) -
     assert wider["net.sv"] != subject.texts["net.sv"]
     files = subject.write(tmp_path / "mutant", wider)
     names = tuple(path.name for path in files)
-    mutant = work.Task(gathering.path.resolve(), "", tmp_path / "mutant", names, sound=tmp_path / "sound")
+    mutant = work.JudgingTask(gathering.path.resolve(), "", tmp_path / "mutant", names, sound=tmp_path / "sound")
     assert equal.compare(mutant).no == "its ports are not those of the design"
 
 
@@ -170,7 +170,9 @@ def test_a_top_is_equal_where_its_wiring_is_proved(
     subject.write(tmp_path / "sound")
     files = subject.write(tmp_path / "mutant", {"net.sv": subject.texts["net.sv"].replace(old, new)})
     names = tuple(path.name for path in files)
-    found = equal.compare(work.Task(gathering.path.resolve(), "", tmp_path / "mutant", names, sound=tmp_path / "sound"))
+    found = equal.compare(
+        work.JudgingTask(gathering.path.resolve(), "", tmp_path / "mutant", names, sound=tmp_path / "sound")
+    )
     assert (why in found.why) if why else found.no
 
 
