@@ -1,28 +1,28 @@
-"""HTML for notebooks: tables, and a chain of blocks as inline SVG. Everything that is shown is escaped."""
+"""HTML for notebooks: tables, and the block diagram as inline SVG. Everything that is shown is escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING
 
-from mase_hw.ir import Component, Design, Stream
+from mase_hw.emit.store import save_design
+from mase_hw.ir import Design
 from mase_hw.numerics import Fixed
+from mase_hw.report.diagram import Box, Diagram, Wire, diagram
+from mase_hw.report.layers import flow
 
 if TYPE_CHECKING:
     from mase_hw.graph import MaseGraph
     from mase_hw.prove.prove import Proof
 
-WIDE, HIGH, GAP, LINE = 132, 46, 96, 92  # of a block; between blocks; from row to row
-ROW = 4  # blocks in a row
 _SENTENCE = 40  # letters from which a text is one
-_SHORT = 18  # letters that fit into a block
 
 
 def design_html(design: Design) -> str:
     """A diagram of the components and the streams between them, a table of the nodes, the figures in all."""
-    blocks = [(component.name, _kind(component)) for component in design.components]
-    labels = [stream_label(stream) for stream in design.streams]
+    parts = {**save_design(design)[0], "nodes": [asdict(node) for node in design.nodes]}
     cost, schedule = design.cost(), design.schedule
     figures = f"interval {schedule.interval}, latency {schedule.latency} cycles, exact; predicted: "
     figures += f"{cost.logic} sites, {cost.cells} LUT, {cost.ff} FF, {cost.dsp} DSP, {cost.bram} BRAM"
@@ -43,7 +43,7 @@ def design_html(design: Design) -> str:
     return "".join(
         [
             f"<div><b>{escape(design.name)}</b>: {escape(figures)}</div>",
-            chain_svg(blocks, labels),
+            diagram_svg(diagram(flow(parts))),
             table(columns, (_node(design, k) for k in range(len(design.nodes)))),
         ]
     )
@@ -93,58 +93,38 @@ def _cell(text: str) -> str:
     return f"<td{side}>{escape(text)}</td>"
 
 
-def chain_svg(blocks: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:
-    """Blocks (name, what it is) from left to right, in rows; `labels` stand on the arrows, one more than blocks."""
-    assert len(labels) == len(blocks) + 1
-    rows = -(-len(blocks) // ROW)
-    width = GAP + min(len(blocks), ROW) * (WIDE + GAP)
-    parts = []
-    for k, (name, kind) in enumerate(blocks):
-        x, y = GAP + k % ROW * (WIDE + GAP), 24 + k // ROW * LINE
-        parts += [_arrow(x - GAP, y, labels[k]), _block(x, y, name, kind)]
-        if k == len(blocks) - 1 or k % ROW == ROW - 1:  # the last of a row: its arrow leaves it, and comes in below
-            parts.append(_arrow(x + WIDE, y, labels[k + 1]))
-    height = 24 + rows * LINE
+def diagram_svg(drawn: Diagram) -> str:
+    """The report's block diagram in the notebook's colours."""
+    parts = [*map(_wire, drawn.wires), *map(_box, drawn.boxes)]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'fill="none" stroke="currentColor" font-family="sans-serif" font-size="11" text-anchor="middle">'
-        f"{''.join(parts)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {drawn.width:g} {drawn.height:g}" '
+        f'style="max-width:{drawn.width:g}px" fill="none" stroke="currentColor" font-family="sans-serif" '
+        f'font-size="12" text-anchor="middle">{"".join(parts)}</svg>'
     )
 
 
-def _block(x: int, y: int, name: str, kind: str) -> str:
-    rows = ((name, 20), (kind, 35))
-    texts = "".join(_text(x + WIDE // 2, y + down, _short(text)) for text, down in rows)
-    title = f"<title>{escape(name)}: {escape(kind)}</title>"
-    return f'<g>{title}<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="5"/>{texts}</g>'
+def _box(box: Box) -> str:
+    lines = [line for line in box.lines if line]
+    first = box.y + box.height / 2 + 4.5 - 16.5 * (len(lines) - 1) / 2
+    texts = "".join(_text(box.x + box.width / 2, first + 16.5 * k, line) for k, line in enumerate(lines))
+    dashes = ' stroke-dasharray="4 3"' if box.style == "end" else ""
+    size = f'x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}"'
+    return f'<g><title>{escape(box.title)}</title><rect {size} rx="7"{dashes}/>{texts}</g>'
 
 
-def _arrow(x: int, y: int, label: str) -> str:
-    middle, tip = y + HIGH // 2, x + GAP - 2
-    line = f'<path d="M{x + 2} {middle}H{tip}m-6 -4l6 4l-6 4"/>'
-    return line + "".join(_text(x + GAP // 2, middle - 5 + 16 * k, part) for k, part in enumerate(label.split("\n")))
+def _wire(wire: Wire) -> str:
+    path = f'<path d="{wire.path}m0 -4l7 4l-7 4"/>'
+    texts = _text(wire.label_x, wire.label_y - 6, wire.above) + _text(wire.label_x, wire.label_y + 15, wire.below)
+    return f"<g><title>{escape(wire.title)}</title>{path}{texts}</g>"
 
 
-def _text(x: int, y: int, text: str) -> str:
-    return f'<text x="{x}" y="{y}" stroke="none" fill="currentColor">{escape(text)}</text>'
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
-
-
-def stream_label(stream: Stream) -> str:
-    """Its type, and below its lanes of how many elements."""
-    return f"{fixed_label(stream.fixed)}\n{stream.lanes} of {stream.features}"
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:g}" y="{y:g}" stroke="none" fill="currentColor">{escape(text)}</text>'
 
 
 def fixed_label(fixed: Fixed | None) -> str:
     """`8.5`: 8 bits of which 5 are fractional."""
     return "" if fixed is None else f"{'' if fixed.signed else 'u'}{fixed.width}.{fixed.frac}"
-
-
-def _kind(component: Component) -> str:
-    return component.kind.replace("_", " ")
 
 
 def _node(design: Design, k: int) -> tuple[object, ...]:

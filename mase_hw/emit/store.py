@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mase_hw.ir import BuiltNode, Component, Design, Stream, branches, plumbing  # noqa: F401  (branches and plumbing register)
+from mase_hw.ir import BuiltNode, Component, Design, Stream
+from mase_hw.ir import branches as _branches  # noqa: F401  (its components register themselves)
+from mase_hw.ir import plumbing as _plumbing  # noqa: F401
 from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers

@@ -1,58 +1,90 @@
-"""Two designs side by side as one question: can they ever differ, on a stream that keeps its rules?"""
+"""Two designs side by side as one question: can they ever differ, on streams that keep their rules?"""
 
 from __future__ import annotations
 
-from mase_hw.ir import Design
+from mase_hw.ir import Design, Stream
 
 # Both start anywhere and are reset in the first cycle. They differ where valid or ready differ, or data while valid.
-# What the source does is free, but it holds what it offers until it is taken, and stays within the proven bounds.
+# What a source does is free, but it holds what it offers until it is taken, and stays within the proven bounds.
 _TEXT = """
 module miter (
   input clk,
-  input [{x}-1:0] data,
-  input valid,
-  input ready,
+{ports},
   output bad
 );
   reg first = 1'b1;
   reg good = 1'b1;
-  reg waits = 1'b0;
-  reg [{x}-1:0] waiting;
-  wire [{y}-1:0] gold_data, gate_data;
-  wire gold_valid, gate_valid, gold_ready, gate_ready;
-  wire within = !valid || ({within});
-  wire kept = !waits || (valid && data == waiting);
-  wire now = good && !first && kept && within;
-  wire wrong = gold_valid != gate_valid || gold_ready != gate_ready || (gold_valid && gold_data != gate_data);
+{inputs}
+{outputs}
+  wire now = good && !first{kept};
+  wire wrong = {wrong};
   assign bad = now && wrong;
   always @(posedge clk) begin
     first <= 1'b0;
     good <= first || now;
-    waits <= !first && valid && !gold_ready;
-    waiting <= data;
   end
-  gold u_gold (.clk(clk), .rst(first), .data_in_0(data), .data_in_0_valid(valid), .data_in_0_ready(gold_ready),
-    .data_out_0(gold_data), .data_out_0_valid(gold_valid), .data_out_0_ready(ready));
-  gate u_gate (.clk(clk), .rst(first), .data_in_0(data), .data_in_0_valid(valid), .data_in_0_ready(gate_ready),
-    .data_out_0(gate_data), .data_out_0_valid(gate_valid), .data_out_0_ready(ready));
+  gold u_gold (.clk(clk), .rst(first){gold});
+  gate u_gate (.clk(clk), .rst(first){gate});
 endmodule
 """
+
+_INPUT = """
+  wire gold_{x}_ready, gate_{x}_ready;
+  reg {x}_waits = 1'b0;
+  reg [{width}-1:0] {x}_waiting;
+  wire {x}_within = !{x}_valid || ({within});
+  wire {x}_kept = !{x}_waits || ({x}_valid && {x} == {x}_waiting);
+  always @(posedge clk) begin
+    {x}_waits <= !first && {x}_valid && !gold_{x}_ready;
+    {x}_waiting <= {x};
+  end"""
+
+_OUTPUT = """
+  wire [{width}-1:0] gold_{y}, gate_{y};
+  wire gold_{y}_valid, gate_{y}_valid;"""
 
 
 def miter_text(design: Design) -> str:
     """The Verilog text of the question; `bad` is what must never be 1."""
-    x, y = design.input, design.output
-    return _TEXT.format(x=x.width, y=y.width, within=within(design, "data"))
+    ports, wrong, kept = [], [], ""
+    for x in design.inputs:
+        ports += [f"  input [{x.width}-1:0] {x.name}", f"  input {x.name}_valid"]
+        wrong.append(f"gold_{x.name}_ready != gate_{x.name}_ready")
+        kept += f" && {x.name}_kept && {x.name}_within"
+    for y in design.outputs:
+        ports.append(f"  input {y.name}_ready")
+        valid = f"gold_{y.name}_valid"
+        wrong += [f"{valid} != gate_{y.name}_valid", f"({valid} && gold_{y.name} != gate_{y.name})"]
+    inputs = [_INPUT.format(x=x.name, width=x.width, within=within(x)) for x in design.inputs]
+    outputs = [_OUTPUT.format(y=y.name, width=y.width) for y in design.outputs]
+    return _TEXT.format(
+        ports=",\n".join(ports),
+        inputs="".join(inputs),
+        outputs="".join(outputs),
+        kept=kept,
+        wrong=" || ".join(wrong),
+        gold=_wires(design, "gold"),
+        gate=_wires(design, "gate"),
+    )
 
 
-def within(design: Design, name: str) -> str:
-    """Verilog for: every lane of the input, which is called `name`, is within the bounds of all that it carries."""
-    x = design.input
+def _wires(design: Design, side: str) -> str:
+    """The ports of one of the two; what they share comes from outside."""
+    found = ""
+    for x in (stream.name for stream in design.inputs):
+        found += f",\n    .{x}({x}), .{x}_valid({x}_valid), .{x}_ready({side}_{x}_ready)"
+    for y in (stream.name for stream in design.outputs):
+        found += f",\n    .{y}({side}_{y}), .{y}_valid({side}_{y}_valid), .{y}_ready({y}_ready)"
+    return found
+
+
+def within(x: Stream) -> str:
+    """Verilog for: every lane of an input is within the bounds of all that it carries."""
     width = x.fixed.width
     found = ["1'b1"]
     for lane in range(x.lanes):
         lo, hi = min(x.lo[lane :: x.lanes]), max(x.hi[lane :: x.lanes])
-        bits = f"{name}[{(lane + 1) * width - 1}:{lane * width}]"
+        bits = f"{x.name}[{(lane + 1) * width - 1}:{lane * width}]"
         number = f"$signed({bits})" if x.fixed.signed else bits
         sign = "s" if x.fixed.signed else ""
         if lo != x.fixed.lo:
@@ -67,8 +99,8 @@ def _literal(value: int, width: int, sign: str) -> str:
 
 
 def bounded(text: str, design: Design) -> str:
-    """A top's text in which the input is taken for granted to be within its bounds while it is valid."""
-    x = design.input.name
+    """A top's text in which every input is taken for granted to be within its bounds while it is valid."""
     before, found, after = text.rpartition("endmodule")
     assert found, "no module"
-    return f"{before}  always_comb assume (!{x}_valid || ({within(design, x)}));\n{found}{after}"
+    assumed = "".join(f"  always_comb assume (!{x.name}_valid || ({within(x)}));\n" for x in design.inputs)
+    return f"{before}{assumed}{found}{after}"

@@ -50,7 +50,6 @@ def document(build: Build, front_file: Path | None = None) -> dict[str, Any]:
 def _model(build: Build) -> dict[str, Any]:
     manifest = build.manifest
     config = manifest["config"]
-    ends = [(side, manifest[f"{side}s"][0]) for side in ("input", "output")]
     return {
         "project": config.get("project", manifest["top"]),
         "model": config.get("model"),
@@ -59,7 +58,7 @@ def _model(build: Build) -> dict[str, Any]:
         "parameters_sha256": manifest["parameters"]["sha256"],
         "rtl_files": len(manifest["files"]),
         "interface": "axis" if "axis" in manifest else "stream",
-        **{side: {**port, "type": type_text(port)} for side, port in ends},
+        **{side: [{**port, "type": type_text(port)} for port in manifest[side]] for side in ("inputs", "outputs")},
     }
 
 
@@ -68,7 +67,7 @@ def _accuracy(build: Build, simulation: dict[str, Any]) -> dict[str, Any] | None
     software, samples = accuracy(build), build.samples
     if software is None or samples is None:
         return None
-    same = data_set_passed(simulation, len(samples.x))
+    same = data_set_passed(simulation, len(samples.labels))
     why = {
         "passed": "the simulation did not have the whole test split",
         "failed": "the simulation failed",
@@ -78,7 +77,7 @@ def _accuracy(build: Build, simulation: dict[str, Any]) -> dict[str, Any] | None
         "none": "not simulated",
     }[simulation["design"]]
     hardware = software["quantized"] if same else None
-    return {"samples": len(samples.x), **software, "hardware": hardware, "why": "" if same else why}
+    return {"samples": len(samples.labels), **software, "hardware": hardware, "why": "" if same else why}
 
 
 def _tools(

@@ -94,7 +94,7 @@ def saturated(manifest: Manifest) -> list[str]:
 
 
 def flow(manifest: Manifest) -> dict[str, Any]:
-    """Components and streams in order, as the drawing shows them."""
+    """Components and the streams that they read and write, in order, as the drawing shows them."""
     nodes = {name: node for node in manifest["nodes"] for name in node["components"]}
     merged = _merged(manifest)
     components = []
@@ -105,6 +105,8 @@ def flow(manifest: Manifest) -> dict[str, Any]:
             {
                 "name": entry["name"],
                 "kind": entry["kind"],
+                "inputs": list(entry["inputs"]),
+                "outputs": list(entry["outputs"]),
                 "node": node["name"] if node else None,
                 "label": " + ".join([node["op"], *merged.get(node["name"], [])]) if node and main else entry["kind"],
                 "built": built(node, manifest) if node and main else "",

@@ -10,7 +10,7 @@ import jinja2
 
 from mase_hw.report.charts import BAR_HEIGHT, BAR_WIDTH, FRONT_HEIGHT, FRONT_WIDTH, bars, front_chart
 from mase_hw.report.diagram import diagram
-from mase_hw.report.words import claims, headline, number, pattern_totals, real
+from mase_hw.report.words import claims, headline, number, pattern_totals, real, sizes
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -24,7 +24,7 @@ def render_page(content: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "real": real}
+    environment.filters |= {"number": number, "real": real, "sizes": sizes}
     front = content["front"]
     return environment.get_template("report.html.j2").render(
         **content,

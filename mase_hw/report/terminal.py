@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mase_hw.ir.cost import COLUMNS
 from mase_hw.report.measured import FIGURES
-from mase_hw.report.words import Tone, headline, number, pattern_totals, real
+from mase_hw.report.words import Tone, headline, number, pattern_totals, real, sizes
 
 _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "mixed": "yellow", "none": "dim"}
 
@@ -22,7 +22,7 @@ def show(content: Mapping[str, Any], console: Console, table: Callable[[Table], 
     table = table or console.print
     model = content["model"]
     of = f"{model['model'] or 'a model'}{' on ' + str(model['dataset']) if model['dataset'] else ''}"
-    features = [model[side]["features"] for side in ("input", "output")]
+    features = [" and ".join(map(sizes, model[side])) for side in ("inputs", "outputs")]
     _line(console, f"{model['project']}: {of}, {features[0]} features in, {features[1]} out", "bold")
     _axis(content, console)
     table(_layers(content))
@@ -122,9 +122,11 @@ def _axis(content: Mapping[str, Any], console: Console) -> None:
     axis = content["axis"]
     if axis is None:
         return
-    ends = [f"{axis[side]['name']} {axis[side]['tdata_width']} bits" for side in ("input", "output")]
+    sides = [axis[side] for side in ("inputs", "outputs")]
+    ends = [" and ".join(f"{port['name']} {port['tdata_width']} bits" for port in side) for side in sides]
     text = f"AXI4-Stream top {axis['top']} around {axis['inner']}: TDATA of {ends[0]} in, of {ends[1]} out; "
-    text += f"TLAST on the last of {axis['input']['beats']} and {axis['output']['beats']} beats, "
+    beats = " and ".join(str(port["beats"]) for side in sides for port in side)
+    text += f"TLAST on the last of {beats} beats, "
     _line(console, text + f"a wrong one sets {axis['error_flag']} and is counted in {axis['error_count']}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from zipfile import BadZipFile
@@ -9,9 +10,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.emit import Build
-from mase_hw.ir import Component, Stream
-from mase_hw.numerics import Fixed, to_integers
+from mase_hw.emit import Build, Samples
+from mase_hw.ir import Component, Design, Stream
+from mase_hw.numerics import Fixed, Rounding, to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.report.layers import type_text
 from mase_hw.simulate.stimulus import stimulus
@@ -26,19 +27,34 @@ _TAIL = 0.998  # of the errors lie within the histogram's range; those beyond ar
 def values(build: Build) -> dict[str, Any]:
     """Every layer on the test split or, where a build has none, on the vectors that a simulation would take."""
     design, samples = build.design, build.samples
-    x = stimulus(design, RANDOM, 0).x if samples is None else samples.x[:MOST]
-    streams = design.run(x)
+    count, inputs = _taken(design, samples)
+    streams = design.run(*inputs)
     floats = _floats(build) if samples is not None else {}
-    rows = [_input_row(build, design.input, x, floats.get("input"))]
+    rows = []
+    for k, (stream, x) in enumerate(zip(design.inputs, inputs, strict=True)):
+        name = f"input {k}" if len(inputs) > 1 else "input"
+        rows.append(_input_row(name, build.reals.roundings[k], stream, x, floats.get(f"input_{k}" if k else "input")))
     for name, components, last in _groups(build):
-        out = components[-1].output if components else design.input
+        out = components[-1].output if components else design.inputs[0]
         row = {"name": name, "stream": out.name, **_spread(out, streams[out.name])}
-        clamped = [_clamped(component, streams[component.input.name]) for component in components]
+        clamped = [
+            _clamped(component, [streams[stream.name] for stream in component.inputs]) for component in components
+        ]
         row["clamped"] = _sum([entry for entry in clamped if entry is not None])
         row["error"] = _error(out, streams[out.name], floats.get(f"node.{last}"))
         rows.append(row)
     origin = "stimulus" if samples is None else "data set"
-    return {"origin": origin, "vectors": len(x), "compared_with_floats": len(floats.get("input", ())), "layers": rows}
+    return {"origin": origin, "vectors": count, "compared_with_floats": len(floats.get("input", ())), "layers": rows}
+
+
+def _taken(design: Design, samples: Samples | None) -> tuple[int, tuple[Integers, ...]]:
+    """How many samples are looked at, and their vectors at each input: no more vectors than MOST."""
+    if samples is None:
+        found = stimulus(design, RANDOM, 0)
+        return found.samples, found.inputs
+    count = max(1, MOST // max(stream.positions for stream in design.streams))
+    inputs = [rows[: count * x.positions] for x, rows in zip(design.inputs, samples.inputs, strict=True)]
+    return len(inputs[0]) // design.inputs[0].positions, tuple(inputs)
 
 
 def _floats(build: Build) -> dict[str, np.ndarray]:
@@ -63,17 +79,17 @@ def _groups(build: Build) -> list[tuple[str, list[Component], str]]:
     return groups
 
 
-def _input_row(build: Build, stream: Stream, x: Integers, floats: np.ndarray | None) -> dict[str, Any]:
+def _input_row(name: str, rounding: Rounding, stream: Stream, x: Integers, floats: np.ndarray | None) -> dict[str, Any]:
     """The input is clamped by whoever makes its integers; of these, only the floats tell how many were."""
     clamped = None
     if floats is not None and np.isfinite(floats).all():
-        wide = to_integers(floats.astype(np.float64), Fixed(_WIDE, stream.fixed.frac), build.reals.roundings[0])
+        wide = to_integers(floats.astype(np.float64), Fixed(_WIDE, stream.fixed.frac), rounding)
         clamped = _counts(wide, x[: len(floats)])
-    row = {"name": "input", "stream": stream.name, **_spread(stream, x)}
+    row = {"name": name, "stream": stream.name, **_spread(stream, x)}
     return {**row, "clamped": clamped, "error": _error(stream, x, floats)}
 
 
-def _clamped(component: Component, x: Integers) -> dict[str, int] | None:
+def _clamped(component: Component, x: Sequence[Integers]) -> dict[str, int] | None:
     """How many results the component's clamp changes: those that differ from what a wide type would have held.
 
     None where it has no clamp, because no input can reach beyond its type.
@@ -82,7 +98,7 @@ def _clamped(component: Component, x: Integers) -> dict[str, int] | None:
     if step is None or not any(step.parameters()[key] for key in ("ClampLo", "ClampHi")):
         return None
     wide = replace(step, fixed=Fixed(_WIDE, step.fixed.frac))
-    return _counts(replace(component, finish=wide).execute(x)[0], component.execute(x)[0])
+    return _counts(replace(component, finish=wide).execute(*x)[0], component.execute(*x)[0])
 
 
 def _counts(wide: Integers, narrow: Integers) -> dict[str, int]:

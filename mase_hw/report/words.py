@@ -72,3 +72,8 @@ def claims(found: Sequence[Mapping[str, str]]) -> dict[str, dict[str, Mapping[st
     for claim in found:
         table.setdefault(claim["component"], {})[claim["about"]] = claim
     return table
+
+
+def sizes(port: Mapping[str, Any]) -> str:
+    """The features of a port; of a frame with its positions: `28 x 28 x 3`."""
+    return " x ".join(map(str, (*port["frame"], port["features"])))

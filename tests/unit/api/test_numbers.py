@@ -13,7 +13,8 @@ from nets import config, seeded, types
 from torch import Tensor, nn
 
 import mase_hw
-from mase_hw.notebook import ROW, chain_svg, table
+from mase_hw.notebook import diagram_svg, table
+from mase_hw.report.diagram import Box, Diagram, Wire
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def test_design_html(design: mase_hw.CompiledDesign) -> None:
     html = design._repr_html_()
     svg = html[html.index("<svg") : html.index("</svg>") + 6]
     ElementTree.fromstring(svg)  # well formed
-    assert svg.count("<rect") == len(design.hardware.components)
+    assert svg.count("<rect") == len(design.hardware.components) + 2
     for node in design.hardware.nodes:
         assert f"<td>{node.name}</td><td>{node.op}</td>" in html
     assert f"interval {design.interval}, latency {design.latency}" in html
@@ -173,6 +174,7 @@ def test_plain_graph_html() -> None:
 def test_everything_is_escaped() -> None:
     evil = "<script>&\"'"
     assert "<script>" not in table([evil], [[evil]])
-    svg = chain_svg([(evil, evil)] * (ROW + 2), [evil] * (ROW + 3))
+    box = Box(0, 0, 9, 9, "end", (evil, evil), evil)
+    svg = diagram_svg(Diagram(9, 9, (box,), (Wire("M0 0H9", 1, 4, 4, "middle", evil, evil, evil),)))
     ElementTree.fromstring(svg)
     assert "<script>" not in svg

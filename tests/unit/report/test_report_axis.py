@@ -35,8 +35,11 @@ def test_every_port_is_the_rtl_s(axis: Build) -> None:
     ]
     assert all(port["about"] for port in content["ports"])
     names = {port["name"] for port in content["ports"]}
-    assert {content[side]["tlast"] for side in ("input", "output")} | {"tlast_error", "tlast_error_count"} <= names
-    assert content["input"]["beats"] == axis.design.input.beats
+    assert {port["tlast"] for side in ("inputs", "outputs") for port in content[side]} | {
+        "tlast_error",
+        "tlast_error_count",
+    } <= names
+    assert content["inputs"][0]["beats"] == axis.design.input.beats
 
 
 def test_the_page_and_the_terminal_name_it(axis: Build, capsys: pytest.CaptureFixture[str]) -> None:

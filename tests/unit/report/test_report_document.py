@@ -34,8 +34,8 @@ def test_what_the_model_is(build: Build) -> None:
     model = document(build)["model"]
     assert (model["project"], model["model"], model["dataset"]) == ("small", "net.py:Net", "net.py:load")
     assert model["sources"]["config"]["name"] == "model.toml"
-    assert (model["input"]["features"], model["output"]["features"]) == (4, 3)
-    assert model["input"]["type"] == "6.3"
+    assert [[port["features"] for port in model[side]] for side in ("inputs", "outputs")] == [[4], [3]]
+    assert model["inputs"][0]["type"] == "6.3"
 
 
 def test_a_passed_simulation_gives_the_hardware_its_accuracy(build: Build) -> None:

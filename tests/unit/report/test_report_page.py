@@ -163,8 +163,10 @@ def _flow(components: int) -> dict[str, Any]:
         | {"interval": 123456, "latency": 123456, "predicted": figures}
         for k, name in enumerate(names)
     ]
-    stream = {"name": "s", "type": "u32.31", "lanes": 1024, "features": 4096, "beats": 4, "bits": 32768}
-    return {"components": made, "streams": [stream] * (components + 1)}
+    for k, component in enumerate(made):
+        component |= {"inputs": [f"s{k}"], "outputs": [f"s{k + 1}"]}
+    stream = {"type": "u32.31", "lanes": 1024, "features": 4096, "beats": 4, "bits": 32768}
+    return {"components": made, "streams": [{"name": f"s{k}", **stream} for k in range(components + 1)]}
 
 
 @pytest.mark.parametrize("components", [1, 2, 9, 40, 60])
