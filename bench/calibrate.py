@@ -19,9 +19,9 @@ from typing import Any
 
 from cost_grid import COUNTS, Config, design, grid, half
 
+from mase_hw.cost.cost import Cost
 from mase_hw.emit import render
 from mase_hw.ir import Design, Pipe
-from mase_hw.ir.cost import Cost
 from mase_hw.synth import synthesize
 
 GRID = Path(__file__).with_name("cost_grid.json")

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.ir.cost import Cost
 from mase_hw.simulate import cache
 from mase_hw.synth import synthesize
 from mase_hw.synth.targets import script

@@ -16,12 +16,12 @@ from torch import nn
 
 from mase_hw.config import Config, Option, config_of, load_config
 from mase_hw.config.hardware import identifier_from
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build, read_build
 from mase_hw.flow import Prepared, prepare, write
 from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design, Stream
-from mase_hw.ir.cost import Cost
 from mase_hw.models.load import make_model
 from mase_hw.numerics import Fixed
 from mase_hw.prove.prove import Proof

@@ -19,13 +19,13 @@ import numpy as np
 
 from mase_hw import __version__
 from mase_hw.config.hardware import Interface
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit.axis import AxisTop, axis_top, render_axis
 from mase_hw.emit.render import render
 from mase_hw.emit.sources import refuse_other_toml, sha256_of, toml_path
 from mase_hw.emit.store import load_design, save_design
 from mase_hw.ir import Design, Stream
-from mase_hw.ir.cost import Cost
 from mase_hw.numerics import Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.numerics.saturation import totals

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mase_hw.cost.cost import COLUMNS, PREDICTED
 from mase_hw.explore.front import Explored, Point
 from mase_hw.files import write_whole
-from mase_hw.ir.cost import COLUMNS, PREDICTED
 
 NOTE = f"{COLUMNS} are {PREDICTED}."
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from mase_hw.cost.cost import Cost
 from mase_hw.ir.control import Control, PipeControl
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish
 from mase_hw.ir.meaning import Meaning
 from mase_hw.ir.stream import Stream

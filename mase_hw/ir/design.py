@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mase_hw.cost.cost import Cost
 from mase_hw.ir.component import Component, Pipe
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.cycles import Group, Schedule, groups, schedule
 from mase_hw.ir.progress import Progress, progress
 from mase_hw.ir.stream import Stream

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import lcm
 
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx import plumbing
 from mase_hw.ir.component import REGISTERED, THROUGH, Component, Instance
 from mase_hw.ir.control import Control, FifoControl, GatherControl, ScatterControl, SkidControl
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.meaning import Meaning, Move
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mase_hw.config.hardware import HardwareTarget
+from mase_hw.cost.cost import PREDICTED
 from mase_hw.diagnostics import Collector
-from mase_hw.ir.cost import PREDICTED
 from mase_hw.lowering.optimize import Plan, Planner
 from mase_hw.ops.operator import FOREVER
 

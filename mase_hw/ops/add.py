@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx import branches
 from mase_hw.ir import Component, Instance, Pipe, Stream
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Result, result_stream
 from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.layers import Layer

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mase_hw.adders import ADDERS_PER_STAGE
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.batch_norm import batch_norm_cost
 from mase_hw.ir.component import Component, Instance, Pipe
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Long, Result, result_stream
 from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.ir.stream import Stream

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.requantize import requantize_cost
 from mase_hw.ir.component import Instance, Pipe
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Finish, Result, result_stream
 from mase_hw.ir.meaning import Affine, Meaning
 from mase_hw.ir.stream import Stream

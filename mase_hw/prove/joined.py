@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mase_hw.cost.cost import Cost
 from mase_hw.ir import Component, Instance, Pipe, Stream
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.meaning import Affine, Meaning, Move
 from mase_hw.numerics import Fixed, signed_width
 from mase_hw.numerics.rounding import Integers

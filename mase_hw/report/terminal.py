@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mase_hw.ir.cost import COLUMNS
+from mase_hw.cost.cost import COLUMNS
 from mase_hw.report.measured import FIGURES
 from mase_hw.report.words import Tone, headline, number, pattern_totals, real, sizes
 

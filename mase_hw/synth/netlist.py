@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.ir.cost import Cost
 from mase_hw.synth.cells import KINDS, kind_of, units
 from mase_hw.synth.depth import LoopError, longest_path
 from mase_hw.synth.results import Usage

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.ir.cost import Cost
 from mase_hw.synth.process import Progress, SynthTask, TimedOutError, run_tasks
 
 REPORT = "pnr.json"

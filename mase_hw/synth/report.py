@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw import __version__
+from mase_hw.cost.cost import Cost
 from mase_hw.emit import Build
-from mase_hw.ir.cost import Cost
 from mase_hw.synth.pnr import Routed
 from mase_hw.synth.results import Synthesis, Usage
 from mase_hw.synth.synthesis import digests

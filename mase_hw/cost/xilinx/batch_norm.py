@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.array import Array
 from mase_hw.cost.xilinx.folded import rows_cost, starts_cost, weights_cost
 from mase_hw.cost.xilinx.plumbing import counter, wraps
 from mase_hw.cost.xilinx.requantize import requantize_cost
-from mase_hw.ir.cost import Cost
 
 
 def batch_norm_cost(array: Array, beats: int, latency: int, requantize: Mapping[str, Any]) -> Cost:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.plumbing import chain, counter, wraps
 from mase_hw.cost.xilinx.requantize import requantize_cost
-from mase_hw.ir.cost import Cost
 
 
 def fork(width: int, branches: int, *, buffered: bool) -> Cost:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.array import Array, ArrayRow, Bits
 from mase_hw.cost.xilinx.plumbing import block_rams, chain, memory_cells
 from mase_hw.cost.xilinx.requantize import requantize_cost
-from mase_hw.ir.cost import Cost
 from mase_hw.numerics.rounding import Integers
 
 CONTROL = 14  # LUTs of the handshakes and of the double buffer

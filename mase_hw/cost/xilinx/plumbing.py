@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mase_hw.ir.cost import Cost
+from mase_hw.cost.cost import Cost
 
 RAM_DEPTH = 64  # words that one cell of a LUT memory holds
 BLOCK_RAMS = (

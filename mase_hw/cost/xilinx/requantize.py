@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mase_hw.ir.cost import Cost
+from mase_hw.cost.cost import Cost
 
 DIRECT = 5  # what a LUT of six inputs can decide on beside the bit that it changes
 

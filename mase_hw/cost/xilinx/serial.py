@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mase_hw.ir.cost import Cost
+from mase_hw.cost.cost import Cost
 
 CONTROL_LUTS = 10
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mase_hw.adders import Pipeline
-from mase_hw.ir.cost import Cost
+from mase_hw.cost.cost import Cost
 
 
 def unrolled_cost(pipeline: Pipeline, ends: Sequence[Cost]) -> Cost:

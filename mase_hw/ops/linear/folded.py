@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mase_hw.adders import ADDERS_PER_STAGE
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.folded import folded_cost
 from mase_hw.ir.component import REGISTERED, Instance
 from mase_hw.ir.control import Control
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Result, result_stream
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers

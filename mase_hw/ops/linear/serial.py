@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mase_hw.adders import ADDERS_PER_STAGE, SOLVER_SECONDS, AdderGraph, solve
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.serial import SerialShape, serial_cost
 from mase_hw.ir.component import REGISTERED, THROUGH, Instance, ReadyPaths
 from mase_hw.ir.control import Control
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Result, result_stream
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers

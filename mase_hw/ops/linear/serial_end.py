@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.requantize import requantize_cost
 from mase_hw.cost.xilinx.serial import grouped_constant
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Long
 
 

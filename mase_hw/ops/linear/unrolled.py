@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from mase_hw.adders import ADDERS_PER_STAGE, SOLVER_SECONDS, AdderGraph, Pipeline, encode, pipeline, solve
+from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.requantize import requantize_cost
 from mase_hw.cost.xilinx.unrolled import unrolled_cost
 from mase_hw.ir.component import Instance, Pipe
-from mase_hw.ir.cost import Cost
 from mase_hw.ir.finish import Result, result_stream
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers

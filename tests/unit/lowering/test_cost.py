@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from mase_hw.ir.cost import Cost
+from mase_hw.cost.cost import Cost
 
 BENCH = Path(__file__).parents[3] / "bench"
 

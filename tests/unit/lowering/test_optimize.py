@@ -10,8 +10,8 @@ import pytest
 from chains import asked, chain_of, config_of
 
 from mase_hw.config.hardware import HardwareSpec
+from mase_hw.cost.cost import Cost
 from mase_hw.ir import Component, Design
-from mase_hw.ir.cost import Cost
 from mase_hw.lowering.lower import lower
 from mase_hw.numerics import Fixed
 from mase_hw.ops.linear.operator import Linear

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.ir.cost import Cost
 from mase_hw.synth.netlist import count, read_netlist
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from small_rtl import ADDER, write
 
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.ir.cost import Cost
 from mase_hw.synth import pnr, synthesize
 
 REPORT = {

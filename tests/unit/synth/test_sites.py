@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from small_rtl import write
 
-from mase_hw.ir.cost import Cost
+from mase_hw.cost.cost import Cost
 from mase_hw.synth import synthesize
 from mase_hw.synth.netlist import Netlist
 from mase_hw.synth.sites import bare_carries

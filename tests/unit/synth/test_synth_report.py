@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from small_rtl import PAIR, write
 
+from mase_hw.cost.cost import Cost
 from mase_hw.emit import Build
-from mase_hw.ir.cost import Cost
 from mase_hw.synth import synthesize
 from mase_hw.synth.report import document, predictions, read_report, report_path, uses_dsp, write_report
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from small_rtl import ADDER, BROKEN, LOOP, MEMORIES, MULTIPLIER, PAIR, write
 
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.ir.cost import Cost
 from mase_hw.synth import synthesis, synthesize
 from mase_hw.synth.targets import TARGETS, script
 
