@@ -26,18 +26,22 @@ from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
 from mase_hw.prove.netlist.plain import PlainMachine, slices
 
 MAX_STATES = 1 << 16  # of a counter of beats
-ERRORS = 16  # bits of a count of errors
+ERRORS = 16  # bits of the count of errors
+FLAG, COUNT = "tlast_error", "tlast_error_count"  # of all inputs together
+SEVERAL = "wrong"  # the signal with a bit for each input, where there are several
 
 
 def prove_axis(design: Design, inputs: Sequence[AxisPort], outputs: Sequence[AxisPort], top: Netlist) -> str:
     """How it was proved; raises where it was not."""
     wrapper = _Wrapper(design, top)
     wrapper.check_ports(inputs, outputs)
-    for port in inputs:
-        wrapper.check_input(port)
+    wrongs = wrapper.wrongs(inputs)
+    for port, wrong in zip(inputs, wrongs, strict=True):
+        wrapper.check_input(port, wrong)
+    wrapper.check_counted(wrongs)
     for port in outputs:
         wrapper.check_output(port)
-    ends = [f"{port.prefix} has {port.stream.beats}" for port in (*inputs, *outputs)]
+    ends = [f"{port.prefix} has {port.stream.sample_beats}" for port in (*inputs, *outputs)]
     text = (
         "elements in whole bytes, wire by wire; handshakes passed on but in reset; TLAST on the last beat of a vector"
     )
@@ -77,8 +81,7 @@ class _Wrapper:
         for port in (*inputs, *outputs):
             wanted |= {f"{port.prefix}_tdata": port.tdata_width}
             wanted |= {f"{port.prefix}_{name}": 1 for name in ("tvalid", "tready", "tlast")}
-        for port in inputs:
-            wanted |= dict(zip(_errors(port), (1, ERRORS), strict=True))
+        wanted |= {FLAG: 1, COUNT: ERRORS}
         if {name: len(nets) for name, nets in self.ports.items()} != wanted:
             raise NotProvedError("its ports are not those of its streams", refuted=True)
         driven = [net for cell in self.netlist.cells for port in ("Y", "Q") for net in cell.ports.get(port, ())]
@@ -89,7 +92,8 @@ class _Wrapper:
         if max(Counter(driven).values()) > 1:
             raise NotProvedError("a net has two drivers")
 
-    def check_input(self, port: AxisPort) -> None:
+    def check_input(self, port: AxisPort, wrong: Net) -> None:
+        """`wrong` says that a beat with a wrong TLAST is taken here."""
         name, stream = port.prefix, port.stream
         data, width = self.ports[f"{name}_tdata"], stream.fixed.width
         wanted = [data[lane * port.lane_bits + k] for lane in range(stream.lanes) for k in range(width)]
@@ -97,19 +101,18 @@ class _Wrapper:
         valid, ready = self.ports[f"{name}_tvalid"], self.inside.ports[f"{stream.name}_ready"]
         _same(self.inside.ports[f"{stream.name}_valid"], valid, f"valid of {name}")
         self._check_gated(f"{name}_tready", ready[0])
-        flag, count = (self.ports[error] for error in _errors(port))
-        wrong = self._wrong(flag[0], name)
         last = self.ports[f"{name}_tlast"][0]
 
         def look(held: Mapping[Net, int], beat: int) -> None:
             for v, r, said in product((0, 1), repeat=3):
                 found = self.logic.number([wrong], {**held, valid[0]: v, ready[0]: r, last: said})
                 _equal(
-                    found, v & r & (said ^ (beat == stream.beats - 1)), f"whether TLAST of {name} is wrong at {beat}"
+                    found,
+                    v & r & (said ^ (beat == stream.sample_beats - 1)),
+                    f"whether TLAST of {name} is wrong at {beat}",
                 )
 
-        self._count(wrong, _moves(valid[0], ready[0]), stream.beats, look)
-        self._check_counted(count, wrong)
+        self._count(wrong, _moves(valid[0], ready[0]), stream.sample_beats, look)
 
     def check_output(self, port: AxisPort) -> None:
         name, stream = port.prefix, port.stream
@@ -124,9 +127,11 @@ class _Wrapper:
         last = self.ports[f"{name}_tlast"]
 
         def look(held: Mapping[Net, int], beat: int) -> None:
-            _equal(self.logic.number(last, held), int(beat == stream.beats - 1), f"TLAST of {name} at beat {beat}")
+            _equal(
+                self.logic.number(last, held), int(beat == stream.sample_beats - 1), f"TLAST of {name} at beat {beat}"
+            )
 
-        self._count(last[0], _moves(valid[0], ready[0]), stream.beats, look)
+        self._count(last[0], _moves(valid[0], ready[0]), stream.sample_beats, look)
 
     def _check_gated(self, port: str, net: Net) -> None:
         """It is a signal of the design, and low in reset."""
@@ -155,11 +160,27 @@ class _Wrapper:
             if len(seen) > MAX_STATES:
                 raise NotProvedError(f"a counter of beats has more than {MAX_STATES:,} states")
 
-    def _wrong(self, flag: Net, name: str) -> Net:
-        """The net that sets the flag: it and reset decide about it, and nothing else."""
+    def wrongs(self, inputs: Sequence[AxisPort]) -> list[Net]:
+        """For each input a net that sets the flag: they and reset decide about it, and nothing else.
+
+        With several inputs they are the bits of a signal, which is found by its name and then checked.
+        """
+        flag = self.ports[FLAG][0]
         after = self.logic.after.get(flag)
         if after is None:
-            raise NotProvedError(f"the flag for {name} is no register", refuted=True)
+            raise NotProvedError(f"{FLAG} is no register", refuted=True)
+        if len(inputs) == 1:
+            return [self._wrong(flag, after)]
+        nets = list(self.netlist.names.get(SEVERAL, ()))
+        if len(nets) != len(inputs):
+            raise NotProvedError(f"it has no signal {SEVERAL} with a bit for each input")
+        for bits in product((0, 1), repeat=len(nets) + 1):
+            given = dict(zip([*nets, flag], bits, strict=True))
+            _equal(self.logic.number([after], {self.reset: 1, **given}), int(any(bits)), f"{FLAG} after {bits}")
+        _equal(self.logic.number([after], {self.reset: 0}), 0, f"{FLAG} after reset")
+        return nets
+
+    def _wrong(self, flag: Net, after: Net) -> Net:
         cone = combinational_cone(self.netlist, [after])
         selects = {cell.ports["S"][0] for cell in self.netlist.cells if cell.type == "$mux"}
         for net in selects & cone - {self.reset}:
@@ -171,40 +192,35 @@ class _Wrapper:
                     return net
             except NotProvedError:
                 continue
-        raise NotProvedError(f"the flag for {name} is not set by a wrong TLAST and kept until reset")
+        raise NotProvedError(f"{FLAG} is not set by a wrong TLAST and kept until reset")
 
-    def _check_counted(self, count: tuple[Net, ...], wrong: Net) -> None:
+    def check_counted(self, wrongs: Sequence[Net]) -> None:
         """One more for each, until it is full: for all values."""
-        logic = self.logic
+        logic, count = self.logic, self.ports[COUNT]
         if any(net not in logic.after for net in count):
             raise NotProvedError("the count of wrong TLASTs is no register", refuted=True)
         after = logic.next_of(count)
-        cone = cone_of(self.netlist, after, through_registers=False, before={wrong})
+        cone = cone_of(self.netlist, after, through_registers=False, before=set(wrongs))
         cells = tuple(
             cell
             for cell in self.netlist.cells
-            if cone.intersection(cell.ports.get("Y", ())) and wrong not in cell.ports["Y"]
+            if cone.intersection(cell.ports.get("Y", ())) and not set(wrongs).intersection(cell.ports["Y"])
         )
-        known = {wrong, self.reset, *count, *(net for cell in cells for net in cell.ports["Y"])}
+        known = {*wrongs, self.reset, *count, *(net for cell in cells for net in cell.ports["Y"])}
         if any(isinstance(net, int) and net not in known for net in _read(cells)):
             raise NotProvedError("the count of wrong TLASTs depends on something else")
         values = np.arange(1 << ERRORS)
-        ports = {"wrong": (wrong,), "count": count, RESET: (self.reset,)}
+        ports = {"wrong": tuple(wrongs), "count": count, RESET: (self.reset,)}
         machine = PlainMachine(replace(self.netlist, cells=cells, ports=ports), np.random.default_rng(0), len(values))
         machine.put_wires("count", slices(values[:, None], ERRORS))
-        for active, more in product((0, 1), repeat=2):
-            machine.put("wrong", more)
+        for active, pattern in product((0, 1), range(1 << len(wrongs))):
+            more = pattern.bit_count()
+            machine.put("wrong", pattern)
             machine.put(RESET, active)
             machine.settle()
             wanted = slices(np.minimum(values + more, values[-1])[:, None] * active, ERRORS)
             if [machine.wires[net] for net in after] != wanted:
                 raise NotProvedError("wrong TLASTs are not counted one by one", refuted=True)
-
-
-def _errors(port: AxisPort) -> tuple[str, str]:
-    """The flag and the count of an input's wrong TLASTs."""
-    suffix = port.prefix.removeprefix("s_axis")
-    return f"tlast_error{suffix}", f"tlast_error_count{suffix}"
 
 
 def _moves(valid: Net, ready: Net) -> list[_Move]:
