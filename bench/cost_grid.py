@@ -16,7 +16,7 @@ import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from mase_hw.ir import Design, full_range
-from mase_hw.ir.component import Component, rectified
+from mase_hw.ir.component import Component
 from mase_hw.ir.finish import Result
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.ir.stream import Stream
@@ -88,7 +88,7 @@ def design(config: Config) -> Design:
 def build(config: Config) -> Component:
     x = full_range("data_in_0", config["features"], config["lanes"], _fixed(config["x"]))
     made = _BUILDERS[config["kind"]](x, config)
-    return (rectified(made) or made) if config.get("rectify") else made
+    return (made.rectified() or made) if config.get("rectify") else made
 
 
 def _draw(kind: str, rng: np.random.Generator) -> Config:

@@ -15,7 +15,7 @@ import pytest
 
 from mase_hw.cli import COMMANDS, main
 from mase_hw.cli.completion import SHELLS
-from mase_hw.cli.show import NAMES
+from mase_hw.cli.op_pages import pages
 
 BIN = Path(sys.executable).parent
 
@@ -48,7 +48,7 @@ def test_bash() -> None:
     assert complete("e") == [name for name in COMMANDS if name.startswith("e")]
     assert complete("emit", "--") == ["--out", "--json", "--quiet", "--verbose", "--help"]
     assert complete("sim", "--stall", "") == ["none", "gaps", "pressure", "both", "all"]
-    assert complete("show", "") == list(NAMES)
+    assert complete("show", "") == list(pages())
     assert complete("completion", "z") == ["zsh"]
 
 

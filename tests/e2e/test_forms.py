@@ -65,10 +65,8 @@ def test_hardware_metadata_is_written_where_mase_has_it() -> None:
         "data_in_parallelism": 8,
         "data_out_parallelism": 8,
         "data_in_fifo_depth": 0,
-        "digit_bits": None,
         "array_in": 8,
         "array_out": 2,
         "use_dsp": False,
-        "output_groups": 1,
     }
     assert by_name["x"] == {"is_implicit": True}

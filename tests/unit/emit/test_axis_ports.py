@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import graphs
 import pytest
 from support import assert_pyslang_elaborates, assert_yosys_elaborates
 

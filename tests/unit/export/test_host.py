@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-import graphs
 import numpy as np
 import pytest
 from support import by_type, named, quantize_input, randomized, real_inputs, run_quantized, spec

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import graphs
 import pytest
 
 from mase_hw.emit import write_build

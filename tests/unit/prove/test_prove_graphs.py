@@ -27,7 +27,7 @@ from mase_hw.prove.prove import prove_design
 sys.path.insert(0, str(Path(__file__).parents[1] / "lowering"))
 
 from layer_graphs import graphs
-from test_graphs import planned
+from test_branching import planned
 
 F6 = Fixed(6, 2)
 

@@ -97,40 +97,42 @@ def test_head_and_tail_say_what_all_states_together_say(name: str, tmp_path: Pat
 
 
 # What is changed in `small`, and which claim is then not proved.
+STEPS, ENDS = "{active_q[Stages-2:0], issue}", "{last_q[Stages-1:0], issue && pass_last}"
+ENABLE = "assign enable = !last_q[Stages] || free;"
 BROKEN = {
     "a stage does not hold": ("if (enable) sum2_q <= sum2;", "sum2_q <= sum2;", "values"),
     "a stage holds too long": ("if (enable) sum2_q <= sum2;", "if (enable && there) sum2_q <= sum2;", "values"),
     "a stage holds without a step": (
         "if (enable) sum2_q <= sum2;", "if (enable && active_q[0]) sum2_q <= sum2;", "values",
     ),
-    "inputs skip a stage": ("x2_q <= x1_q[1:1];", "x2_q <= x0_q[1:1];", "values"),
+    "inputs skip a stage": ("x2_q <= x1_q[ArrayIn-1:1];", "x2_q <= x0_q[ArrayIn-1:1];", "values"),
     "sums skip a stage": ("assign t3 = sum3_q[o];", "assign t3 = sum3[o];", "values"),
     "an address skips a stage": ("address2_q <= address1_q;", "address2_q <= address;", "values"),
-    "a step is dropped on its way": ("{active_q[3:0], issue}", "{active_q[3:2], 1'b0, active_q[0], issue}", "values"),
+    "a step is dropped on its way": (STEPS, "{active_q[3:2], 1'b0, active_q[0], issue}", "values"),
     "a step's flag skips a stage": (
-        "{active_q[3:0], issue}", "{active_q[3:2], active_q[0], active_q[0], issue}", "values",
+        STEPS, "{active_q[3:2], active_q[0], active_q[0], issue}", "values",
     ),
-    "a step is made up": ("{active_q[3:0], issue}", "{active_q[3:0], 1'b1}", "values"),
+    "a step is made up": (STEPS, "{active_q[3:0], 1'b1}", "values"),
     "an end is dropped": (
-        "{last_q[4:0], issue && pass_last}", "{last_q[4:3], 1'b0, last_q[1:0], issue && pass_last}", "handshake",
+        ENDS, "{last_q[4:3], 1'b0, last_q[1:0], issue && pass_last}", "handshake",
     ),
     "an end skips a stage": (
-        "{last_q[4:0], issue && pass_last}", "{last_q[4:2], last_q[0], last_q[0], issue && pass_last}", "handshake",
+        ENDS, "{last_q[4:2], last_q[0], last_q[0], issue && pass_last}", "handshake",
     ),
-    "an end is made up": ("{last_q[4:0], issue && pass_last}", "{last_q[4:0], pass_last}", "handshake"),
+    "an end is made up": (ENDS, "{last_q[4:0], pass_last}", "handshake"),
     "flags are not reset": ("      last_q   <= '0;\n", "", "handshake"),
     "flags are reset to ones": ("      last_q   <= '0;\n", "      last_q   <= '1;\n", "handshake"),
     "flags do not hold": ("end else if (enable) begin", "end else begin", "handshake"),
-    "it never stops": ("assign enable = !last_q[5] || free;", "assign enable = 1'b1;", "handshake"),
-    "it stops for ever": ("assign enable = !last_q[5] || free;", "assign enable = !last_q[5];", "handshake"),
+    "it never stops": (ENABLE, "assign enable = 1'b1;", "handshake"),
+    "it stops for ever": (ENABLE, "assign enable = !last_q[5];", "handshake"),
     "it stops for the input": (
-        "assign enable = !last_q[5] || free;", "assign enable = (!last_q[5] || free) && data_in_0_valid;", "handshake",
+        ENABLE, "assign enable = (!last_q[5] || free) && data_in_0_valid;", "handshake",
     ),
     "a stop looks into the line": (
-        "assign enable = !last_q[5] || free;", "assign enable = !last_q[5] || free || last_q[2];", "handshake",
+        ENABLE, "assign enable = !last_q[5] || free || last_q[2];", "handshake",
     ),
     "steps are issued while it stops": ("assign issue = enable && there;", "assign issue = there;", "handshake"),
-    "the head looks into the line": ("{active_q[3:0], issue}", "{active_q[3:0], issue && !active_q[1]}", "values"),
+    "the head looks into the line": (STEPS, "{active_q[3:0], issue && !active_q[1]}", "values"),
     "valid waits for ready": (
         "data_out_0_valid = valid_q;", "data_out_0_valid = valid_q && data_out_0_ready;", "handshake",
     ),

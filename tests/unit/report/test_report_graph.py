@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import graphs
 import pytest
 
 from mase_hw.cli import main

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import graphs
 import numpy as np
 import pytest
 from support import assert_rtl_equal, assert_yosys_elaborates, write_rtl
