@@ -20,7 +20,6 @@ from mase_hw.ir.component import Component
 from mase_hw.ir.finish import Result
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.ir.stream import Stream
-from mase_hw.lowering.parts import array_lanes
 from mase_hw.numerics import Fixed, Rounding, to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
@@ -29,6 +28,7 @@ from mase_hw.ops.cast import cast
 from mase_hw.ops.linear.fold import stream_lanes
 from mase_hw.ops.linear.folded import folded_linear
 from mase_hw.ops.linear.serial import serial
+from mase_hw.ops.linear.space import array_lanes
 from mase_hw.ops.linear.unrolled import unrolled
 from mase_hw.ops.relu import relu
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import branching
 import numpy as np
 import pytest
 
@@ -27,11 +28,11 @@ def sides(design: Design) -> Vectors:
 
 @pytest.fixture
 def vectors() -> Vectors:
-    return sides(graphs.crossed())
+    return sides(branching.crossed())
 
 
 def test_samples_become_vectors_and_results_samples(vectors: Vectors) -> None:
-    design = graphs.crossed()
+    design = branching.crossed()
     rng = np.random.default_rng(1)
     image, mask = rng.integers(-128, 128, (5, 4, 2, 3)), rng.integers(-32, 32, (5, 2, 6))
     read = vectors.read((image, mask), integers=True)
@@ -85,7 +86,7 @@ def test_what_is_no_sample_of_every_input(vectors: Vectors, given: Any, says: st
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["native", "cocotb"])
 def test_given_vectors_through_the_rtl(tmp_path: Path, engine: Any) -> None:
-    design = graphs.crossed()
+    design = branching.crossed()
     build = write_build(tmp_path / "build", design, {}, None)
     x = stimulus(design, 20, 0).inputs
     found = simulate_given(build, x, engine)
@@ -97,7 +98,7 @@ def test_given_vectors_through_the_rtl(tmp_path: Path, engine: Any) -> None:
 
 
 def test_samples_of_every_port_are_kept(tmp_path: Path) -> None:
-    design = graphs.crossed()
+    design = branching.crossed()
     x = stimulus(design, 3, 0).inputs
     labels = np.arange(len(x[0]) // 6)
     write_build(tmp_path / "build", design, {}, Samples(x, design.results(*x), labels, labels))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import branching
 import pytest
 from support import assert_pyslang_elaborates, assert_yosys_elaborates
 
@@ -18,7 +19,7 @@ from mase_hw.simulate.stimulus import stimulus
 
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
-    return write_build(tmp_path / "build", graphs.crossed(), {}, None, interface="axis")
+    return write_build(tmp_path / "build", branching.crossed(), {}, None, interface="axis")
 
 
 def run(build: Build, *patterns: Pattern) -> Outcome:
@@ -46,7 +47,7 @@ def test_every_port_is_listed(build: Build) -> None:
 
 
 def test_a_plain_block_has_every_port(tmp_path: Path) -> None:
-    block = block_of(write_build(tmp_path / "build", graphs.split(), {}, None))
+    block = block_of(write_build(tmp_path / "build", branching.split(), {}, None))
     found = [(port.name, port.direction, port.width) for port in block.ports[2:]]
     assert found == [
         ("data_in_0", "in", 16), ("data_in_0_valid", "in", 1), ("data_in_0_ready", "out", 1),

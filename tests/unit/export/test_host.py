@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import branching
 import numpy as np
 import pytest
 from support import by_type, named, quantize_input, randomized, real_inputs, run_quantized, spec
@@ -276,9 +277,9 @@ def test_a_component_without_a_meaning_is_named() -> None:
             return None
 
     try:
-        cast = graphs.split().component("floored")
+        cast = branching.split().component("floored")
         odd = Odd(cast.name, cast.inputs, cast.outputs, finish=cast.finish)  # type: ignore[arg-type]
-        copies = graphs.split().component("copies")
+        copies = branching.split().component("copies")
         with pytest.raises(ProblemsError, match="floored: a component of kind odd_one has no host model"):
             program(Design("d", (copies, odd)))
     finally:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import branching
 import numpy as np
 import pytest
 
@@ -41,7 +42,7 @@ def rows(samples: int, parts: tuple[Integers, ...]) -> list[Integers]:
     return [part.reshape(samples, -1) for part in parts]
 
 
-@pytest.mark.parametrize("make", graphs.ALL)
+@pytest.mark.parametrize("make", branching.ALL)
 def test_python_gives_the_same_integers(tmp_path: Path, make: Callable[[], Design]) -> None:
     design = make()
     module, vectors = load(write_build(tmp_path / "b", design, {}, None)), stimulus(design, 50, 0)
@@ -53,16 +54,16 @@ def test_python_gives_the_same_integers(tmp_path: Path, make: Callable[[], Desig
 
 
 def test_plumbing_vanishes_and_branches_are_names() -> None:
-    made = program(graphs.queued())
+    made = program(branching.queued())
     assert [step.form for step in made.steps] == ["sum", "sum", "pick"]
     assert made.values["copies_out_0"] == made.values["copies_out_1"] == "x"
-    assert program(graphs.copied()).steps == ()
+    assert program(branching.copied()).steps == ()
 
 
 def test_every_port_has_its_reals(tmp_path: Path) -> None:
     order = tuple(range(23, -1, -1))
     reals = Reals((Rounding.FLOOR, Rounding.HALF_EVEN), (order, None), (None, tuple(range(35, -1, -1))))
-    module = load(write_build(tmp_path / "b", graphs.crossed(), {}, None, reals=reals))
+    module = load(write_build(tmp_path / "b", branching.crossed(), {}, None, reals=reals))
     x = module.quantize(np.arange(24)[None] * 1.5 / 16)
     assert x.tolist() == [[int(np.floor(1.5 * k)) for k in order]]
     assert module.quantize(np.full((1, 12), 1.5 / 8), port=1).tolist() == [[2] * 12]
@@ -100,7 +101,7 @@ class Summed(Cast):
 def by_meaning() -> Design:
     """Both of them behind each other."""
     a, b = (full_range(f"data_in_{k}", 3, 3, Fixed(5, 2)) for k in range(2))
-    like = graphs.split().component("floored")
+    like = branching.split().component("floored")
     assert like.finish is not None
     finish = replace(like.finish, frac=4, lo=-300, hi=300)
     y = full_range("y", 3, 3, finish.fixed)
@@ -194,7 +195,7 @@ int main() {
 def test_cpp_gives_the_same_integers(tmp_path: Path, means: Design) -> None:
     from mase_hw.export.host import cpp_reference
 
-    designs = [graphs.crossed(), graphs.residual(), means]
+    designs = [branching.crossed(), branching.residual(), means]
     for design in designs:
         build: Any = FakeBuild(design) if design is means else write_build(tmp_path / design.name, design, {}, None)
         (tmp_path / f"{design.name}_reference.hpp").write_bytes(cpp_reference(build)[f"{design.name}_reference.hpp"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import branching
 import pytest
 
 from mase_hw.emit import write_build
@@ -15,13 +16,13 @@ from mase_hw.mutate.subject import subjects
 
 
 def test_every_port_is_in_the_question() -> None:
-    text = miter_text(graphs.crossed())
+    text = miter_text(branching.crossed())
     for x in ("data_in_0", "data_in_1"):
         assert f"gold_{x}_ready != gate_{x}_ready" in text
         assert f"{x}_kept && {x}_within" in text
     for y in ("data_out_0", "data_out_1"):
         assert f"(gold_{y}_valid && gold_{y} != gate_{y})" in text
-    assert bounded("module m; endmodule", graphs.crossed()).count("always_comb assume") == 2
+    assert bounded("module m; endmodule", branching.crossed()).count("always_comb assume") == 2
 
 
 def asked(design: Design, component: str, folder: Path, old: str, new: str) -> work.JudgingTask:
@@ -46,7 +47,7 @@ def asked(design: Design, component: str, folder: Path, old: str, new: str) -> w
     ],
 )
 def test_equal_forks_are_told_from_others(tmp_path: Path, old: str, new: str, same: bool) -> None:
-    task = asked(graphs.copied(), "copies", tmp_path, old, new)
+    task = asked(branching.copied(), "copies", tmp_path, old, new)
     found = equal.equal_streams(task)
     assert bool(found.why) == same, found
     assert ("differs" in found.no) != same
@@ -55,7 +56,7 @@ def test_equal_forks_are_told_from_others(tmp_path: Path, old: str, new: str, sa
 
 @pytest.mark.slow
 def test_a_run_with_the_bench_alone(tmp_path: Path) -> None:
-    build = write_build(tmp_path / "build", graphs.met(), {}, None)
+    build = write_build(tmp_path / "build", branching.met(), {}, None)
     run = Run(build, MutationRequest(count=6, engine="native", jobs=1))
     found = [judged.verdict.status for judged in run]
     assert len(found) == run.mutants == 6

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import branching
 import pytest
 
 from mase_hw.cli import main
@@ -28,7 +29,7 @@ def test_levels_and_lines_that_pass_by() -> None:
     assert (crossing.slots[2] < crossing.slots[3]) == (crossing.slots[5] < crossing.slots[4])
 
 
-@pytest.mark.parametrize("make", graphs.ALL)
+@pytest.mark.parametrize("make", branching.ALL)
 def test_the_drawing_has_every_component_port_and_stream(tmp_path: Path, make: Callable[[], Design]) -> None:
     design = make()
     drawn = diagram(document(write_build(tmp_path / "b", design, {}, None))["flow"])
@@ -70,7 +71,7 @@ def _verticals(path: str) -> list[tuple[float, float, float]]:
 
 
 def test_every_port_is_in_the_page_and_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    build = write_build(tmp_path / "b", graphs.crossed(), {}, None, interface="axis")
+    build = write_build(tmp_path / "b", branching.crossed(), {}, None, interface="axis")
     content = document(build)
     assert [port["name"] for port in content["model"]["inputs"]] == ["data_in_0", "data_in_1"]
     assert [port["name"] for port in content["axis"]["outputs"]] == ["m_axis", "m_axis_1"]

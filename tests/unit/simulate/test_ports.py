@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import branching
 import numpy as np
 import pytest
 from support import assert_rtl_equal, assert_yosys_elaborates, write_rtl
@@ -24,7 +25,7 @@ def native(design: Design, files: list[Path], work: Path, vectors: int = 300, se
     return simulate_native(design, tuple(files), blocks(design, vectors, seed), PATTERNS, seed, work)
 
 
-@pytest.mark.parametrize("make", graphs.ALL)
+@pytest.mark.parametrize("make", branching.ALL)
 def test_rtl_is_clean(tmp_path: Path, make: Callable[[], Design]) -> None:
     design = make()
     files = write_rtl(design, tmp_path)
@@ -38,20 +39,20 @@ def test_rtl_is_clean(tmp_path: Path, make: Callable[[], Design]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [graphs.queued, graphs.crossed, graphs.copied, graphs.turns])
+@pytest.mark.parametrize("make", [branching.queued, branching.crossed, branching.copied, branching.turns])
 def test_values_and_cycles_at_every_port(tmp_path: Path, make: Callable[[], Design]) -> None:
     assert_rtl_equal(make(), tmp_path)
 
 
 @pytest.mark.slow
 def test_yosys_elaborates(tmp_path: Path) -> None:
-    for make in (graphs.crossed, graphs.met):
+    for make in (branching.crossed, branching.met):
         design = make()
         assert_yosys_elaborates(write_rtl(design, tmp_path / design.name), design.name)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [graphs.queued, graphs.split, graphs.crossed, graphs.turns])
+@pytest.mark.parametrize("make", [branching.queued, branching.split, branching.crossed, branching.turns])
 def test_the_native_engine_passes(tmp_path: Path, make: Callable[[], Design]) -> None:
     design = make()
     outcome = native(design, write_rtl(design, tmp_path / "rtl"), tmp_path / "n")
@@ -69,7 +70,7 @@ def test_the_native_engine_passes(tmp_path: Path, make: Callable[[], Design]) ->
 
 @pytest.mark.slow
 def test_both_engines_stall_every_port_in_the_same_cycles(tmp_path: Path) -> None:
-    design = graphs.crossed()
+    design = branching.crossed()
     files = write_rtl(design, tmp_path / "rtl")
     ours = native(design, files, tmp_path / "n", vectors=60, seed=3)
     job = make_job(design, tuple(files), stimulus(design, 60, 3), SimRequest(seed=3), None)
@@ -85,7 +86,7 @@ def test_both_engines_stall_every_port_in_the_same_cycles(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_blocks_join_without_a_seam_at_every_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An input that is ahead of the other wants its next block first, and nothing is lost or doubled."""
-    design = graphs.turns()
+    design = branching.turns()
     files = write_rtl(design, tmp_path / "rtl")
     whole = native(design, files, tmp_path / "n")
     monkeypatch.setattr(engine, "BLOCK", 7)
@@ -114,7 +115,7 @@ BROKEN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_wrong_branch_is_named(tmp_path: Path, name: str) -> None:
-    design = graphs.crossed()
+    design = branching.crossed()
     files = write_rtl(design, tmp_path / "rtl")
     right, wrong, ours, probed = BROKEN[name]
     file = tmp_path / "rtl" / "crossed_copies.sv"
@@ -131,7 +132,7 @@ def test_a_wrong_branch_is_named(tmp_path: Path, name: str) -> None:
 
 
 def test_every_output_of_a_component_has_a_maker() -> None:
-    design = graphs.split()
+    design = branching.split()
     fixed = Fixed(8, 4)
     node = BuiltNode("add", "add", "", 2, 2, fixed, None, None, fixed, ("copies",), "net.py:7")
     placed = Design(design.name, design.components, (node,))
@@ -141,7 +142,7 @@ def test_every_output_of_a_component_has_a_maker() -> None:
 
 
 def test_samples_of_several_inputs_come_apart_and_together() -> None:
-    design = graphs.crossed()
+    design = branching.crossed()
     made, whole = blocks(design, 40, 1), stimulus(design, 40, 1)
     parts = list(made(9))
     for k, rows in enumerate(whole.inputs):
