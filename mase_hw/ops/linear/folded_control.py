@@ -109,12 +109,23 @@ class FoldedControl(StagedControl):
         head, tail = self.head, self.tail
         if tail.finished and self.valid and not out_ready:
             return FOREVER
-        if tail.finished or any(self.line):
+        if tail.finished:
             return 0
         ahead = head.ahead()
-        # The last step of a block is seen outside.
-        return min(ahead, head.fold.words - 1 - head.word) if ahead > 0 else FOREVER
+        # The last step of a block is seen outside, and so is a mark that comes to the end of the line.
+        steps = min(ahead, head.fold.words - 1 - head.word) if ahead > 0 else FOREVER
+        return min(steps, self._before_mark())
+
+    def _before_mark(self) -> int:
+        """Cycles until a mark is at the end of the line."""
+        for cycles, mark in enumerate(reversed(self.line)):
+            if mark:
+                return cycles
+        return FOREVER
 
     def skip(self, cycles: int, out_ready: bool) -> None:
-        if not self.tail.finished:
-            self.head.word += min(cycles, max(self.head.ahead(), 0))
+        if self.tail.finished:
+            return
+        self.head.word += min(cycles, max(self.head.ahead(), 0))
+        moved = min(cycles, len(self.line))
+        self.line = [0] * moved + self.line[: len(self.line) - moved]
