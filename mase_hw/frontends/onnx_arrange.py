@@ -6,116 +6,127 @@ with every quantizer that keeps 0, and all of ours do; so where in a row of Quan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from mase_hw.frontends.onnx_names import Names, node_candidates
+from mase_hw.frontends.onnx_graph import Finder
+from mase_hw.frontends.onnx_names import Names
+from mase_hw.frontends.onnx_own_layers import by_one, clamp, clamps, needed
+from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_quant import ActivationQuant
-from mase_hw.frontends.onnx_steps import Flatten, Linear, Norm, Relu, Step
-from mase_hw.numerics import Fixed, Rounding
+from mase_hw.frontends.onnx_steps import Join, Linear, Link, Mul, Norm, Relu
+from mase_hw.frontends.onnx_walk import Walked
 
 
 @dataclass
-class Placed:
-    """A layer and the Quants that it takes. `ours`: it is in no file, we made it to do what a Quant does."""
+class _Tensor:
+    """What is known of a tensor: the layer or input whose `result` it is, and the Quants that no layer has taken.
 
-    step: Flatten | Relu | Linear | Norm
-    quant_in: ActivationQuant | None = None
-    quant_out: ActivationQuant | None = None
-    fixed_in: Fixed | None = None  # of a layer of ours whose input is exact
-    ours: bool = False
+    `last` is the layer that may still take one of them, as long as nobody else reads its result.
+    """
 
-    @property
-    def rounding(self) -> Rounding | None:
-        """The rule that its Quants ask for; None: nothing is rounded."""
-        given = self.quant_in or self.quant_out
-        return None if given is None else given.rounding
-
-
-def arrange(steps: Sequence[Step], features: int, names: Names) -> tuple[Placed, ...]:
-    """The layers with their Quants. `features`: of the model's input."""
-    placed: list[Placed] = []
-    waiting: list[ActivationQuant] = []  # since the last layer
-    relu = False
+    result: str
+    features: int
     last: Placed | None = None
-    for step in steps:
+    waiting: list[ActivationQuant] = field(default_factory=list)  # since the last layer
+    relu: bool = False
+
+
+def arrange(
+    walked: Walked, inputs: Mapping[str, int], names: Names, finder: Finder
+) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
+    """The layers with their Quants, and the results that the model returns. `inputs`: the features of each."""
+    return _Arranging(walked, inputs, names, finder).run()
+
+
+class _Arranging:
+    def __init__(self, walked: Walked, inputs: Mapping[str, int], names: Names, finder: Finder) -> None:
+        self._walked, self._names, self._finder = walked, names, finder
+        self._readers = Counter(name for link in walked.links for name in link.reads) + Counter(walked.outputs)
+        self._tensors = {name: _Tensor(input_key(name), features) for name, features in inputs.items()}
+        self._placed: list[Placed] = []
+
+    def run(self) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
+        for name in list(self._tensors):
+            self._share(name)
+        for link in self._walked.links:
+            reads = [replace(self._tensors[name]) for name in link.reads]
+            for read in reads:
+                read.waiting = list(read.waiting)
+            self._tensors[link.makes] = self._made(link, reads)
+            self._share(link.makes)
+        for name in dict.fromkeys(self._walked.outputs):
+            self._settle(self._tensors[name], before_layer=False)
+        return tuple(self._placed), tuple(self._tensors[name].result for name in self._walked.outputs)
+
+    def _made(self, link: Link, reads: list[_Tensor]) -> _Tensor:
+        step, x = link.step, reads[0]
         if isinstance(step, ActivationQuant):
-            waiting.append(step)
-        elif isinstance(step, Linear | Norm):
-            placed += _settle(waiting, relu, last, features, names, before_layer=True)
-            last = Placed(step, waiting[-1] if waiting else None)
-            placed.append(last)
-            features, waiting, relu = step.features, [], False
+            x.waiting.append(step)
+            return x
+        if isinstance(step, Join):
+            return self._join(step, reads)
+        if isinstance(step, Linear | Norm | Mul):
+            self._settle(x, before_layer=True)
+            last = self._add(Placed(step, x.waiting[-1] if x.waiting else None, inputs=(x.result,)))
+            return _Tensor(step.name, step.features, last)
+        self._add(Placed(step, inputs=(x.result,)))
+        return replace(x, result=step.name, relu=x.relu or isinstance(step, Relu))
+
+    def _join(self, step: Join, reads: list[_Tensor]) -> _Tensor:
+        """One type for all inputs. Where some have a Quant and others have none, the Quants stand before the join."""
+        for read in reads:
+            self._settle(read, before_layer=True)
+        found = {(q.fixed, q.rounding): q for read in reads for q in read.waiting}
+        if len(found) > 1:
+            told = " and ".join(f"{quant.node.label} gives {quant.fixed}" for quant in found.values())
+            if len({fixed for fixed, _ in found}) == 1:
+                told = " and ".join(f'{q.node.label} rounds by "{q.rounding}"' for q in found.values())
+            text = f"its inputs have different Quants, and a layer has one data_in: {told}"
+            self._finder.node(
+                step.node, text, "quantize its inputs alike (Brevitas: one QuantIdentity for all of them)"
+            )
+        quant = None
+        if all(read.waiting for read in reads):
+            quant = reads[0].waiting[-1]
         else:
-            placed.append(Placed(step))
-            relu |= isinstance(step, Relu)
-    placed += _settle(waiting, relu, last, features, names, before_layer=False)
-    return tuple(placed)
+            for read in reads:
+                self._settle(read, before_layer=False)
+        last = self._add(Placed(step, quant, inputs=tuple(read.result for read in reads)))
+        return _Tensor(step.name, step.features, last)
+
+    def _share(self, name: str) -> None:
+        """A tensor with several readers: they take its last Quant, or none where the model returns it too."""
+        if self._readers[name] > 1:
+            tensor = self._tensors[name]
+            self._settle(tensor, before_layer=name not in self._walked.outputs)
+            tensor.last = None
+
+    def _add(self, placed: Placed) -> Placed:
+        self._placed.append(placed)
+        return placed
+
+    def _settle(self, x: _Tensor, *, before_layer: bool) -> None:
+        """Layers for the Quants that no layer takes. Leaves at most the one that the next layer takes."""
+        x.waiting = needed(x.waiting)
+        for_next = 1 if before_layer else 0
+        if (
+            x.last is not None
+            and len(x.waiting) > for_next
+            and not clamps(x.waiting[0], x.relu)
+            and x.last.takes(x.waiting[0])
+        ):
+            x.last.take(x.waiting.pop(0))
+            x.last = None
+        while len(x.waiting) > for_next or (x.waiting and clamps(x.waiting[0], x.relu)):
+            quant = x.waiting.pop(0)
+            own = clamp if clamps(quant, x.relu) else by_one
+            for placed in own(quant, x.features, self._names, x.result):
+                x.result = self._add(placed).step.name
+            x.last = None
 
 
-def _settle(
-    waiting: list[ActivationQuant],
-    relu: bool,
-    last: Placed | None,
-    features: int,
-    names: Names,
-    *,
-    before_layer: bool,
-) -> list[Placed]:
-    """Layers for the Quants that no layer takes. Leaves in `waiting` at most the one that the next layer takes."""
-    waiting[:] = _needed(waiting)
-    for_next = 1 if before_layer else 0
-    made: list[Placed] = []
-    if (
-        last is not None
-        and len(waiting) > for_next
-        and not _clamps(waiting[0], relu)
-        and last.rounding in (None, waiting[0].rounding)
-    ):
-        last.quant_out = waiting.pop(0)
-    while len(waiting) > for_next or (waiting and _clamps(waiting[0], relu)):
-        quant = waiting.pop(0)
-        made += _clamp(quant, features, names) if _clamps(quant, relu) else [_by_one(quant, features, names)]
-    return made
-
-
-def _needed(quants: Sequence[ActivationQuant]) -> list[ActivationQuant]:
-    """Without those that change nothing, because the one before already gives numbers of their type."""
-    kept: list[ActivationQuant] = []
-    for quant in quants:
-        if kept:
-            shift = quant.fixed.frac - kept[-1].fixed.frac
-            (lo, hi), (least, most) = kept[-1].range, quant.range
-            if shift >= 0 and least <= lo << shift and hi << shift <= most:
-                continue
-        kept.append(quant)
-    return kept
-
-
-def _clamps(quant: ActivationQuant, relu: bool) -> bool:
-    """Whether a narrow range cuts off a number that could come; after a ReLU the smallest of a signed type cannot."""
-    return quant.narrow and not (relu and quant.fixed.signed)
-
-
-def _by_one(quant: ActivationQuant, features: int, names: Names) -> Placed:
-    return Placed(_norm(quant, features, names, 1.0, 0.0), quant, ours=True)
-
-
-def _clamp(quant: ActivationQuant, features: int, names: Names) -> list[Placed]:
-    """The narrow range by a ReLU: `max(n, lo) = relu(n - lo) + lo`, and `min(n, hi) = hi - relu(hi - n)`."""
-    lo, hi = quant.range
-    sign, end = (1.0, -lo) if quant.fixed.signed else (-1.0, hi)
-    shift = end * 2.0**-quant.fixed.frac
-    between = Fixed(quant.fixed.width, quant.fixed.frac, signed=False)
-    first = Placed(_norm(quant, features, names, sign, shift), quant, ours=True)
-    relu = Placed(Relu(names.take([f"{first.step.name}_relu"], "relu")))
-    back = _norm(quant, features, names, sign, -shift if quant.fixed.signed else shift)
-    return [first, relu, Placed(back, fixed_in=between, ours=True)]
-
-
-def _norm(quant: ActivationQuant, features: int, names: Names, scale: float, shift: float) -> Norm:
-    name = names.take(node_candidates(quant.node.name, quant.node.scope), "quant")
-    one = np.ones(features)
-    return Norm(name, quant.node, one * scale, one * shift, one * 0, one, 0.0)
+def input_key(name: str) -> str:
+    """How the results of layers and the inputs of the model stay apart: no layer's name has a colon."""
+    return f"input:{name}"

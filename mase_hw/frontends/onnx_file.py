@@ -14,12 +14,13 @@ from mase_hw.config.places import Places
 from mase_hw.config.quantize import ARGUMENTS, QuantSpec, parse_quantize
 from mase_hw.config.user_code import is_onnx
 from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
-from mase_hw.frontends.onnx_arrange import Placed, arrange
+from mase_hw.frontends.onnx_arrange import arrange, input_key
 from mase_hw.frontends.onnx_graph import Finder
 from mase_hw.frontends.onnx_names import Names
+from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_quant import ActivationQuant
 from mase_hw.frontends.onnx_read import read_graph
-from mase_hw.frontends.onnx_steps import Flatten, Linear
+from mase_hw.frontends.onnx_steps import Flatten, Join, Linear, Mul
 from mase_hw.frontends.onnx_types import type_layers
 from mase_hw.frontends.onnx_walk import walk
 from mase_hw.numerics import Fixed
@@ -27,12 +28,26 @@ from mase_hw.numerics import Fixed
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """The layers of a file in order. `quantized`: it has Quant nodes, which say the types."""
+    """The layers of a file, each behind those that it reads. `quantized`: it has Quant nodes, which say the types.
+
+    `inputs` have the names that layers read them by, `input_names` are those that the model has for them.
+    """
 
     path: Path
-    input_shape: tuple[int, ...]
+    inputs: Mapping[str, tuple[int, ...]]
+    input_names: tuple[str, ...]
     layers: tuple[Placed, ...]
+    outputs: tuple[str, ...]  # results that the model returns
     quantized: bool
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether one layer follows the other, from one input to one output, and each is a module of torch's."""
+        if any(isinstance(placed.step, Join | Mul) for placed in self.layers):
+            return False
+        before = [*self.inputs, *(placed.step.name for placed in self.layers)]
+        reads = [placed.inputs for placed in self.layers]
+        return len(self.inputs) == 1 and [*reads, self.outputs] == [(name,) for name in before]
 
 
 def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
@@ -42,15 +57,20 @@ def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
         graph = read_graph(path, where)
         names = Names()
         with Collector() as problems:
-            steps = walk(graph, problems, names)
+            walked = walk(graph, problems, names)
+            sizes = {name: int(np.prod(shape)) for name, shape in graph.inputs.items()}
+            layers, outputs = arrange(walked, sizes, names, Finder(problems, graph.place))
     except RecursionError:
         raise ProblemsError(Problem("its constants are nested too deeply", Place(path), damaged)) from None
-    layers = arrange(steps, int(np.prod(graph.shape)), names)
-    quantized = any(isinstance(step, ActivationQuant) or _has_type(step) for step in steps)
-    return OnnxModel(path, graph.shape, layers, quantized)
+    quantized = any(isinstance(link.step, ActivationQuant) or _has_type(link.step) for link in walked.links)
+    inputs = {input_key(name): shape for name, shape in graph.inputs.items()}
+    input_names = tuple(names.take_input(name) for name in graph.inputs)
+    return OnnxModel(path, inputs, input_names, layers, outputs, quantized)
 
 
 def _has_type(step: object) -> bool:
+    if isinstance(step, Mul):
+        return step.weight.fixed is not None
     if not isinstance(step, Linear):
         return False
     return step.weight.fixed is not None or (step.bias is not None and step.bias.fixed is not None)
@@ -75,7 +95,7 @@ def quantize_table(
 
 def _check_keys(model: OnnxModel, asked: PerNode[QuantSpec], problems: Collector) -> None:
     nodes = {p.step.name: getattr(p.step, "op", "relu") for p in model.layers if not isinstance(p.step, Flatten)}
-    asked.check_keys(nodes, ("linear", "relu", "batch_norm1d"), problems)
+    asked.check_keys(nodes, ("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul"), problems)
 
 
 def _config(spec: QuantSpec) -> dict[str, Any]:

@@ -43,14 +43,13 @@ class OnnxNode:
 
 @dataclass(frozen=True)
 class OnnxGraph:
-    """A whole file. `shape` is that of one sample: the input's without its first axis, the batch."""
+    """A whole file. `inputs` have the shapes of one sample: the tensors' without their first axis, the batch."""
 
     path: Path
     nodes: tuple[OnnxNode, ...]
     constants: Mapping[str, Array]
-    input: str
-    shape: tuple[int, ...]
-    output: str
+    inputs: Mapping[str, tuple[int, ...]]
+    outputs: tuple[str, ...]
 
     @property
     def place(self) -> Place:

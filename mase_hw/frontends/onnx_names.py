@@ -42,6 +42,11 @@ class Names:
         self._taken.add(name)
         return name
 
+    def take_input(self, text: str) -> str:
+        """The name of an input of the model, after those of all layers; `x` is kept for it."""
+        self._taken.discard("x")
+        return self.take([text], "x")
+
 
 def identifier(text: str) -> str:
     """`text` in small letters, digits and single underscores; empty where nothing is left."""

@@ -1,38 +1,21 @@
-"""What each operator of an ONNX file does to the chain of steps; what it may not be is a problem with its name."""
+"""What each operator of an ONNX file adds to the steps; what it may not be is a problem with its name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from mase_hw.frontends.onnx_constants import Constants
-from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Finder, OnnxNode
-from mase_hw.frontends.onnx_names import Names, layer_candidates, node_candidates
+from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, OnnxNode
+from mase_hw.frontends.onnx_joins import concat, mul, streams, sub, sum_of_two
+from mase_hw.frontends.onnx_names import layer_candidates, node_candidates
 from mase_hw.frontends.onnx_quant import Constant, on_activation, parse_quant
 from mase_hw.frontends.onnx_refusals import SUPPORTED
-from mase_hw.frontends.onnx_steps import Flatten, Linear, Norm, Relu, Step
-from mase_hw.numerics.rounding import Integers
+from mase_hw.frontends.onnx_state import Walk, constant_of
+from mase_hw.frontends.onnx_steps import Flatten, Linear, Norm, Relu
 
 _FLOAT = 1  # TensorProto.FLOAT
-
-
-@dataclass
-class Walk:
-    """Where the walk is: the tensor that flows, as `[batch, *shape]`, and what was found on the way.
-
-    `order`: element k of the tensor, flattened, is element `order[k]` of what our layers hand on. Transposes do no
-    more than change it; the next matrix takes it in.
-    """
-
-    constants: Constants
-    finder: Finder
-    names: Names
-    shape: tuple[int, ...]
-    order: Integers
-    steps: list[Step] = field(default_factory=list)
-    biasless: bool = False  # the last step is a MatMul that may still get its bias
 
 
 def handler(node: OnnxNode) -> Callable[[Walk, OnnxNode], None] | None:
@@ -50,25 +33,7 @@ def _quant(state: Walk, node: OnnxNode) -> None:
     quant = parse_quant(node, state.constants.array, state.finder)
     made = None if quant is None else on_activation(quant, len(state.shape) + 1, state.finder)
     if made is not None:
-        state.steps.append(made)
-
-
-def _constant(state: Walk, node: OnnxNode, index: int, what: str) -> Constant | None:
-    """An input of the node that must be a constant of finite numbers."""
-    name = node.inputs[index] if index < len(node.inputs) else ""
-    if name not in state.constants:
-        state.finder.node(node, f"its {what} is not a constant", "hardware multiplies by constants alone")
-        return None
-    told = len(state.finder.found.problems)
-    found = state.constants.get(name)
-    if found is None and len(state.finder.found.problems) == told:
-        state.finder.node(node, f"its {what} holds no numbers")
-    if found is not None and not np.isfinite(found.values).all():
-        bad = int((~np.isfinite(found.values)).sum())
-        text = f"its {what} has {bad} values that are NaN or infinite"
-        state.finder.node(node, text, "check the training")
-        return None
-    return found
+        state.add(made)
 
 
 def _matrix(state: Walk, node: OnnxNode, transposed: bool) -> None:
@@ -76,8 +41,8 @@ def _matrix(state: Walk, node: OnnxNode, transposed: bool) -> None:
     if node.inputs[0] in state.constants:
         state.finder.node(node, "multiplies a constant by the input", "write it as input x constant")
         return
-    weight = _constant(state, node, 1, "weight")
-    bias = _constant(state, node, 2, "bias") if len(node.inputs) > 2 and node.inputs[2] else None
+    weight = constant_of(state, node, 1, "weight")
+    bias = constant_of(state, node, 2, "bias") if len(node.inputs) > 2 and node.inputs[2] else None
     if weight is None or state.finder.found.problems:
         return
     if len(state.shape) != 1 or weight.values.ndim != 2:
@@ -93,7 +58,7 @@ def _matrix(state: Walk, node: OnnxNode, transposed: bool) -> None:
     outs = len(values)
     names = [*weight.names, *(bias.names if bias else ())]
     name = state.names.take(layer_candidates(node.name, node.scope, names), "linear")
-    state.steps.append(Linear(name, node, replace(weight, values=columns), None))
+    state.add(Linear(name, node, replace(weight, values=columns), None))
     state.shape, state.order = (outs,), np.arange(outs)
     state.biasless = bias is None
     if bias is not None:
@@ -101,14 +66,14 @@ def _matrix(state: Walk, node: OnnxNode, transposed: bool) -> None:
 
 
 def _set_bias(state: Walk, node: OnnxNode, bias: Constant) -> None:
-    step, outs = state.steps[-1], state.shape[0]
+    step, outs = state.maker, state.shape[0]
     assert isinstance(step, Linear)
     shape = bias.values.shape
     if bias.values.size not in (1, outs) or (shape and shape[-1] != bias.values.size):
         state.finder.node(node, f"adds a constant of shape {shape} to {outs} features", "add one number for each")
         return
     values = np.broadcast_to(bias.values.reshape(-1), (outs,)).copy()
-    state.steps[-1] = replace(step, bias=replace(bias, values=values))
+    state.maker = replace(step, bias=replace(bias, values=values))
     state.biasless = False
 
 
@@ -127,25 +92,28 @@ def _matmul(state: Walk, node: OnnxNode) -> None:
 
 
 def _add(state: Walk, node: OnnxNode) -> None:
+    if len(streams(state, node)) == 2:
+        sum_of_two(state, node, "add")
+        return
     inputs = [index for index, name in enumerate(node.inputs) if name in state.constants]
     if len(inputs) != 1 or not state.biasless:
         text = "an Add that is not the bias right after a MatMul is not supported"
         state.finder.node(node, text, "export the layer as Gemm, or add right after the MatMul")
         return
-    bias = _constant(state, node, inputs[0], "bias")
+    bias = constant_of(state, node, inputs[0], "bias")
     if bias is not None:
         _set_bias(state, node, bias)
 
 
 def _relu(state: Walk, node: OnnxNode) -> None:
     state.biasless = False
-    state.steps.append(Relu(state.names.take(node_candidates(node.name, node.scope), "relu")))
+    state.add(Relu(state.names.take(node_candidates(node.name, node.scope), "relu")))
 
 
 def _norm(state: Walk, node: OnnxNode) -> None:
     state.biasless = False
     told = len(state.finder.found.problems)
-    parts = [_constant(state, node, k, what) for k, what in enumerate(("scale", "B", "mean", "variance"), 1)]
+    parts = [constant_of(state, node, k, what) for k, what in enumerate(("scale", "B", "mean", "variance"), 1)]
     if state.finder.number(node, "training_mode", 0):
         state.finder.node(node, "is in training mode", "call model.eval() before the export")
     if len(state.finder.found.problems) > told or any(part is None for part in parts):
@@ -167,7 +135,7 @@ def _norm(state: Walk, node: OnnxNode) -> None:
     names = [name for part in parts if part for name in part.names]
     name = state.names.take(layer_candidates(node.name, node.scope, names), "norm")
     scale, shift, mean, var = tensors
-    state.steps.append(Norm(name, node, scale, shift, mean, var, eps))
+    state.add(Norm(name, node, scale, shift, mean, var, eps))
 
 
 def _flatten(state: Walk, node: OnnxNode) -> None:
@@ -181,12 +149,12 @@ def _flatten(state: Walk, node: OnnxNode) -> None:
 def _to_vector(state: Walk, node: OnnxNode) -> None:
     if len(state.shape) > 1:
         state.biasless = False
-        state.steps.append(Flatten(state.names.take(node_candidates(node.name, node.scope), "flatten")))
+        state.add(Flatten(state.names.take(node_candidates(node.name, node.scope), "flatten")))
         state.shape = (len(state.order),)
 
 
 def _reshape(state: Walk, node: OnnxNode) -> None:
-    told = _constant(state, node, 1, "shape")
+    told = constant_of(state, node, 1, "shape")
     if told is None:
         return
     sizes, features = [int(size) for size in told.values.ravel()], len(state.order)
@@ -223,6 +191,9 @@ _HANDLERS: dict[str, Callable[[Walk, OnnxNode], None]] = {
     "Gemm": _gemm,
     "MatMul": _matmul,
     "Add": _add,
+    "Sub": sub,
+    "Concat": concat,
+    "Mul": mul,
     "Relu": _relu,
     "BatchNormalization": _norm,
     "Flatten": _flatten,

@@ -37,10 +37,13 @@ def read_graph(path: Path, where: Place | None = None) -> OnnxGraph:
         if node.op == "Constant" and not node.inputs and not node.is_quant:
             constants[node.outputs[0]] = _constant(onnx, node, path)
     inputs = [value for value in graph.input if value.name not in constants]
-    _expect_one(path, "input", [value.name for value in inputs])
-    _expect_one(path, "output", [value.name for value in graph.output])
-    shape = _sample_shape(inputs[0], path)
-    return OnnxGraph(path, tuple(nodes), constants, inputs[0].name, shape, graph.output[0].name)
+    if not inputs:
+        text = "the graph has 0 inputs (none); hardware has one"
+        raise ProblemsError(Problem(text, Place(path), "export a model with one input"))
+    shapes = {value.name: _sample_shape(value, path) for value in inputs}
+    for what, several in (("input", inputs), ("output", graph.output)):
+        _expect_different(path, what, [value.name for value in several])
+    return OnnxGraph(path, tuple(nodes), constants, shapes, tuple(value.name for value in graph.output))
 
 
 def _package(path: Path, where: Place | None) -> ModuleType:
@@ -138,10 +141,11 @@ def _constant(onnx: ModuleType, node: OnnxNode, path: Path) -> Array:
     raise ProblemsError(Problem(text, Place(path), "export it with plain constants"))
 
 
-def _expect_one(path: Path, what: str, names: list[str]) -> None:
-    if len(names) != 1:
-        text = f"the graph has {len(names)} {what}s ({', '.join(names) or 'none'}); hardware has one"
-        raise ProblemsError(Problem(text, Place(path), f"export a model with one {what}"))
+def _expect_different(path: Path, what: str, names: list[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        text = f"the graph has the {what} {twice!r} more than once"
+        raise ProblemsError(Problem(text, Place(path), f"export a model that names each {what} once"))
 
 
 def _sample_shape(value: Any, path: Path) -> tuple[int, ...]:

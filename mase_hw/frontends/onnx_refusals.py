@@ -5,7 +5,7 @@ from __future__ import annotations
 from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, OnnxNode
 
 SUPPORTED = (
-    *("Gemm", "MatMul", "Add", "Relu", "BatchNormalization", "Quant"),
+    *("Gemm", "MatMul", "Add", "Sub", "Concat", "Mul", "Relu", "BatchNormalization", "Quant"),
     *("Flatten", "Reshape", "Transpose", "Identity", "Dropout", "Cast"),
 )
 _QCDQ = "convert QuantizeLinear and DequantizeLinear to Quant nodes: qonnx.transformation.qcdq_to_qonnx"

@@ -55,4 +55,36 @@ class Norm:
         return len(self.gamma)
 
 
-Step = Flatten | Relu | Linear | Norm | ActivationQuant
+@dataclass(frozen=True)
+class Mul:
+    """`x * weight`; the weight has one number, or one for each feature."""
+
+    name: str
+    node: OnnxNode
+    weight: Constant
+    features: int
+
+    op = "mul"
+
+
+@dataclass(frozen=True)
+class Join:
+    """`op` of several tensors: add, sub or cat."""
+
+    name: str
+    node: OnnxNode
+    op: str
+    features: int
+
+
+Layer = Flatten | Relu | Linear | Norm | Mul | Join
+Step = Layer | ActivationQuant
+
+
+@dataclass(frozen=True)
+class Link:
+    """A step, the tensors that it reads, and the one that it makes, by their names in the file."""
+
+    step: Step
+    reads: tuple[str, ...]
+    makes: str

@@ -1,6 +1,10 @@
-"""From an ONNX graph to the steps of a chain, in order; every node that is not supported is a problem with its name."""
+"""From an ONNX graph to its steps, in order; every node that is not supported is a problem with its name."""
 
 from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -8,70 +12,116 @@ from mase_hw.diagnostics import Collector
 from mase_hw.frontends.onnx_constants import Constants
 from mase_hw.frontends.onnx_graph import Finder, OnnxGraph, OnnxNode
 from mase_hw.frontends.onnx_names import Names
-from mase_hw.frontends.onnx_nodes import Walk, handler
+from mase_hw.frontends.onnx_nodes import handler
 from mase_hw.frontends.onnx_quant import parse_quant
 from mase_hw.frontends.onnx_refusals import refusal
-from mase_hw.frontends.onnx_steps import Step
+from mase_hw.frontends.onnx_state import Known, Walk
+from mase_hw.frontends.onnx_steps import Link
 
 
-def walk(graph: OnnxGraph, problems: Collector, names: Names) -> tuple[Step, ...]:
-    """The steps from input to output, layers named by `names`; raises where the chain cannot be followed."""
+@dataclass(frozen=True)
+class Walked:
+    """The steps from the inputs to the outputs; `outputs` are the tensors that steps or inputs make."""
+
+    links: tuple[Link, ...]
+    outputs: tuple[str, ...]
+
+
+def walk(graph: OnnxGraph, problems: Collector, names: Names) -> Walked:
+    """The steps in an order in which they can be computed, layers named by `names`; raises where there is none."""
     finder = Finder(problems, graph.place)
     constants = Constants(graph, finder)
-    chain = _chain(graph, constants, finder)
+    nodes = _needed(graph, constants, finder)
+    order = _ordered(graph, nodes, constants, finder)
     for node in graph.nodes:
         if node.is_quant:  # all at once: a model's scales are often wrong together
             parse_quant(node, constants.array, finder)
     problems.raise_if_any()
-    order = np.arange(int(np.prod(graph.shape)))
-    state = Walk(constants, finder, names, graph.shape, order)
-    for node in chain:
+    known = {name: Known(name, shape, np.arange(int(np.prod(shape)))) for name, shape in graph.inputs.items()}
+    state = Walk(constants, finder, names, known)
+    readers = Counter(name for node in nodes for name in _streams(node, constants)) + Counter(graph.outputs)
+    for node in order:
         take = handler(node)
         assert take is not None, "refused before"
+        read = _streams(node, constants)[0]
+        state.enter(node, read, shared=readers[read] > 1)
         take(state, node)
+        state.leave()
         if not node.is_quant:  # what comes after a wrong layer would be told wrongly
             problems.raise_if_any()
-    if (state.order != np.arange(len(state.order))).any():
-        text = "the output's elements are in another order than its layer gives them"
-        problems.add(text, graph.place, "leave out the Transpose before the output")
+    results = [state.tensors[name] for name in graph.outputs]
+    for name, result in zip(graph.outputs, results, strict=True):
+        if (result.order != np.arange(len(result.order))).any():
+            subject = "the output's elements" if len(results) == 1 else f"the elements of the output {name!r}"
+            text = f"{subject} are in another order than its layer gives them"
+            problems.add(text, graph.place, "leave out the Transpose before the output")
     problems.raise_if_any()
-    return tuple(state.steps)
+    return Walked(tuple(state.links), tuple(result.source for result in results))
 
 
-def _chain(graph: OnnxGraph, constants: Constants, finder: Finder) -> list[OnnxNode]:
-    """The nodes between input and output, in order: one after the other, no branches."""
+def _streams(node: OnnxNode, constants: Constants) -> list[str]:
+    """The inputs of a node that are no constants."""
+    return [name for name in node.inputs if name and name not in constants]
+
+
+def _needed(graph: OnnxGraph, constants: Constants, finder: Finder) -> list[OnnxNode]:
+    """The nodes that lead to the outputs, as the file has them. Those that are not supported are problems."""
     makers = {output: node for node in graph.nodes for output in node.outputs if output}
-    readers: dict[str, list[OnnxNode]] = {}
-    needed: list[OnnxNode] = []
+    found: list[OnnxNode] = []
     seen: set[int] = set()
-    todo = [graph.output]
+    todo = list(graph.outputs)
     while todo:
         name = todo.pop()
         node = makers.get(name)
-        if name in constants or name == graph.input or node is None or id(node) in seen:
+        if name in constants or name in graph.inputs or node is None or id(node) in seen:
             continue
         seen.add(id(node))
-        needed.append(node)
+        found.append(node)
         todo += node.inputs
-        for given in {given for given in node.inputs if given and given not in constants}:
-            readers.setdefault(given, []).append(node)
-    for node in reversed(needed):
+    for node in reversed(found):
         if handler(node) is None:
             finder.node(node, *refusal(node))
     finder.found.raise_if_any()
-    for name, several in readers.items():
-        if len(several) > 1:
-            first = ", ".join(sorted(node.label for node in several))
-            text = f"the tensor {name!r} is read by {len(several)} nodes ({first}), and hardware has no forks yet"
-            finder.found.add(text, finder.place, "export a model without branches and skip connections")
+    return [node for node in graph.nodes if id(node) in seen]
+
+
+def _ordered(graph: OnnxGraph, nodes: list[OnnxNode], constants: Constants, finder: Finder) -> list[OnnxNode]:
+    """The nodes, each behind those that it reads. Outputs that nothing leads to and inputs without use are problems."""
+    waiting: dict[str, list[int]] = {}
+    missing: list[int] = []
+    for k, node in enumerate(nodes):
+        reads = set(_streams(node, constants))
+        missing.append(len(reads))
+        for name in reads:
+            waiting.setdefault(name, []).append(k)
+    unread = [name for name in graph.inputs if name not in waiting and name not in graph.outputs]
+    made = set(graph.inputs)
+    ready: list[int] = []
+    order: list[OnnxNode] = []
+    fresh = list(graph.inputs)
+    while fresh or ready:
+        for name in fresh:
+            for k in waiting.pop(name, []):
+                missing[k] -= 1
+                if missing[k] == 0:
+                    heappush(ready, k)
+        fresh = []
+        if ready:
+            node = nodes[heappop(ready)]
+            order.append(node)
+            if node.outputs[0] not in made:
+                made.add(node.outputs[0])
+                fresh = [node.outputs[0]]
+    inputs = ", ".join(map(repr, graph.inputs))
+    several = len(graph.inputs) > 1
+    for name in graph.outputs:
+        if name not in made:
+            text = f"the input{'s' if several else ''} {inputs} {'do' if several else 'does'} not lead to the output"
+            hint = "the graph is broken, or the output is a constant: export it again"
+            finder.found.add(f"{text} {name!r}", finder.place, hint)
     finder.found.raise_if_any()
-    chain, name = [], graph.input
-    while name != graph.output:
-        if name not in readers:
-            text = f"the input {graph.input!r} does not lead to the output {graph.output!r}"
-            finder.found.add(text, finder.place, "the graph is broken, or the output is a constant: export it again")
-            finder.found.raise_if_any()
-        node = readers.pop(name)[0]
-        chain.append(node)
-        name = node.outputs[0]
-    return chain
+    for name in unread:
+        text = f"the input {name!r} leads to no output"
+        finder.found.add(text, finder.place, "export the model without this input")
+    finder.found.raise_if_any()
+    return order

@@ -1,32 +1,103 @@
-"""OnnxNet: the layers of an ONNX file as a torch module, one after the other, with the file's weights."""
+"""OnnxNet: the layers of an ONNX file as a torch module, with the file's weights."""
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 
 from mase_hw.diagnostics import Collector, Place
 from mase_hw.frontends.onnx_file import OnnxModel, read_onnx
-from mase_hw.frontends.onnx_graph import Reals
-from mase_hw.frontends.onnx_steps import Flatten, Linear, Norm, Relu
+from mase_hw.frontends.onnx_graph import OnnxNode, Reals
+from mase_hw.frontends.onnx_placed import Placed
+from mase_hw.frontends.onnx_steps import Flatten, Join, Linear, Mul, Norm, Relu
+from mase_hw.graph.tracer import PLACE_KEY
 
 
 class OnnxNet(nn.Sequential):
-    """Named as the file names them. A layer's weights are the numbers that its Quant gives, not those before it."""
+    """One layer after the other, named as the file names them.
+
+    A layer's weights are the numbers that its Quant gives, not those before it.
+    """
 
     def __init__(self, model: OnnxModel) -> None:
-        with Collector() as problems:
-            layers = [(placed.step.name, _module(placed.step, problems, Place(model.path))) for placed in model.layers]
-        super().__init__(OrderedDict(layers))
-        self.input_shape = model.input_shape
+        assert model.is_chain
+        super().__init__(OrderedDict(_modules(model)))
+        (self.input_shape,) = model.inputs.values()
 
 
-def load_onnx(path: Path, where: Place | None = None) -> OnnxNet:
+def load_onnx(path: Path, where: Place | None = None) -> nn.Module:
     """The model in the file at `path`, with its weights."""
-    return OnnxNet(read_onnx(path, where))
+    model = read_onnx(path, where)
+    return OnnxNet(model) if model.is_chain else branched(model)
+
+
+def branched(model: OnnxModel) -> fx.GraphModule:
+    """Layers that branch and join: a module whose graph has the file's names, for its sums and products too."""
+    things: dict[str, nn.Module | Tensor] = {}
+    for name, module in _modules(model):
+        things[name] = module
+    graph, place = fx.Graph(), Place(model.path)
+    results = {
+        key: graph.create_node("placeholder", name, name=name)
+        for key, name in zip(model.inputs, model.input_names, strict=True)
+    }
+    with Collector() as problems:
+        for placed in model.layers:
+            step, read = placed.step, [results[name] for name in placed.inputs]
+            if isinstance(step, Mul):
+                constant = f"{step.name}_constant"
+                while constant in things or constant in results:
+                    constant += "_"
+                things[constant] = _single(step.node, step.weight.values, "constant", problems, place)
+                read.append(graph.create_node("get_attr", constant, name=constant))
+            results[step.name] = _call(graph, placed, read)
+    returned = [results[name] for name in model.outputs]
+    graph.output(returned[0] if len(returned) == 1 else tuple(returned))
+    for node in graph.nodes:
+        node.meta[PLACE_KEY] = place
+    net = fx.GraphModule(things, graph, "OnnxNet")
+    shapes = tuple(model.inputs.values())
+    stated = {"input_shape": shapes[0] if len(shapes) == 1 else shapes}
+    vars(net).update(stated)
+    net.meta["_user_preserved_attributes"] = stated  # torch gives them to copies
+    return net
+
+
+def _call(graph: fx.Graph, placed: Placed, read: list[fx.Node]) -> fx.Node:
+    step = placed.step
+    if isinstance(step, Mul):
+        node = graph.create_node("call_function", operator.mul, tuple(read), name=step.name)
+    elif not isinstance(step, Join):
+        node = graph.create_node("call_module", step.name, tuple(read), name=step.name)
+    elif step.op == "cat":
+        node = graph.create_node("call_function", torch.cat, (read, 1), name=step.name)
+    else:
+        function = operator.add if step.op == "add" else operator.sub
+        node = graph.create_node("call_function", function, tuple(read), name=step.name)
+    assert node.name == step.name, "torch.fx renamed a layer"
+    return node
+
+
+def _single(node: OnnxNode, values: Reals, what: str, problems: Collector, place: Place) -> Tensor:
+    """Numbers in torch's own float type, if that has them."""
+    wide = torch.from_numpy(values.copy())
+    if not torch.equal(wide.float().double(), wide):
+        problems.add(f"{node.label}: its {what} has numbers that float32 has not", place, "export it in float32")
+    return wide.float()
+
+
+def _modules(model: OnnxModel) -> list[tuple[str, nn.Module]]:
+    """The layers that are modules, by name."""
+    with Collector() as problems:
+        return [
+            (placed.step.name, _module(placed.step, problems, Place(model.path)))
+            for placed in model.layers
+            if not isinstance(placed.step, Join | Mul)
+        ]
 
 
 def _module(step: Flatten | Relu | Linear | Norm, problems: Collector, place: Place) -> nn.Module:
@@ -36,13 +107,7 @@ def _module(step: Flatten | Relu | Linear | Norm, problems: Collector, place: Pl
         return nn.ReLU()
 
     def single(values: Reals, what: str) -> Tensor:
-        """In torch's own float type, if that has these numbers."""
-        wide = torch.from_numpy(values.copy())
-        if not torch.equal(wide.float().double(), wide):
-            problems.add(
-                f"{step.node.label}: its {what} has numbers that float32 has not", place, "export it in float32"
-            )
-        return wide.float()
+        return _single(step.node, values, what, problems, place)
 
     if isinstance(step, Linear):
         outs, ins = step.weight.values.shape

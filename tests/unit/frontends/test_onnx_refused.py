@@ -47,11 +47,9 @@ def gemm(**given: object) -> Net:
     return net.gemm(net.constant(W), outs=2, name="gemm_1", **given)
 
 
-def added(both: bool) -> Net:
-    net = base().linear(W)
-    other = net.node("Relu", net.tensor, name="r1") if both else net.tensor
-    net.tensor = net.node("Add", net.tensor, other, name="skip")
-    return net
+def added() -> Net:
+    net = base().linear(W).relu()
+    return net.then("Add", net.constant([1.0, 2.0]), name="skip")
 
 
 def reshaped(*sizes: int) -> Net:
@@ -61,8 +59,8 @@ def reshaped(*sizes: int) -> Net:
 
 POWER = "  hint: train with scales that are powers of two: in Brevitas, the quantizers whose names have FixedPoint"
 SUPPORTED = (
-    "  hint: supported: Gemm, MatMul, Add, Relu, BatchNormalization, Quant, Flatten, Reshape, Transpose, Identity, "
-    "Dropout, Cast"
+    "  hint: supported: Gemm, MatMul, Add, Sub, Concat, Mul, Relu, BatchNormalization, Quant, Flatten, Reshape, "
+    "Transpose, Identity, Dropout, Cast"
 )
 QCDQ = "  hint: convert QuantizeLinear and DequantizeLinear to Quant nodes: qonnx.transformation.qcdq_to_qonnx"
 
@@ -163,14 +161,9 @@ CASES: dict[str, tuple[Callable[[], Net], str]] = {
         f"{TYPES.format('c')}        data_in_width = 8\n        data_in_frac_width = 4",
     ),
     "add": (
-        lambda: added(both=False),
+        added,
         "node skip (Add): an Add that is not the bias right after a MatMul is not supported\n"
         "  hint: export the layer as Gemm, or add right after the MatMul",
-    ),
-    "fork": (
-        lambda: added(both=True),
-        "the tensor 't2' is read by 2 nodes (node r1 (Relu), node skip (Add)), and hardware has no forks yet\n"
-        "  hint: export a model without branches and skip connections",
     ),
     "NaN": (
         lambda: base().linear(np.where(W == 1, np.nan, 0)),

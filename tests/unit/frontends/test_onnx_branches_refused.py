@@ -1,0 +1,94 @@
+"""What the branches of an ONNX file may not have: each is told with the node's name, why, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qonnx_graphs import SCALE, TALL, A, B, Graph, trunk
+
+from mase_hw.config import load_config
+from mase_hw.diagnostics import ProblemsError
+
+
+def refused(make: Callable[[Graph, str], Graph]) -> Graph:
+    net, h = trunk()
+    return make(net, h)
+
+
+def different(net: Graph, h: str, **given: Any) -> Graph:
+    y = net.linear(B, "fc2", frac=3, bits=5).quant(3, given.pop("bits", 6), "q2", **given).tensor
+    return net.join("Add", h, y, name="skip")
+
+
+ALIKE = "  hint: quantize its inputs alike (Brevitas: one QuantIdentity for all of them)"
+REFUSED: dict[str, tuple[Callable[[], Graph], str]] = {
+    "different types": (
+        lambda: refused(lambda net, h: different(net, h, bits=5)),
+        "node skip (Add): its inputs have different Quants, and a layer has one data_in: node q1 (Quant) gives "
+        f"fixed(6, 3) and node q2 (Quant) gives fixed(5, 3)\n{ALIKE}",
+    ),
+    "different rounding": (
+        lambda: refused(lambda net, h: different(net, h, rounding_mode="FLOOR")),
+        "node skip (Add): its inputs have different Quants, and a layer has one data_in: node q1 (Quant) rounds by "
+        f'"integer" and node q2 (Quant) rounds by "integer_floor"\n{ALIKE}',
+    ),
+    "inputs added without a type": (
+        lambda: Graph(x=6, side=6).join("Add", "x", "side", name="total").quant(2, 4),
+        "node total (Add): its input has no type: no Quant stands before it\n"
+        "  hint: put a Quant before it (Brevitas: qnn.QuantIdentity), or name the type in the TOML:\n"
+        '        [passes.quantize]\n        by = "name"\n        [passes.quantize.total.config]\n',
+    ),
+    "different sizes": (
+        lambda: refused(lambda net, h: net.linear(TALL).join("Add", h, net.tensor, name="skip")),
+        "node skip (Add): joins 6 and 4 features\n  hint: there is no broadcasting: give both inputs one shape",
+    ),
+    "a constant subtracted": (
+        lambda: refused(lambda net, h: net.join("Sub", h, net.constant(SCALE), name="less")),
+        "node less (Sub): a Sub with a constant is not supported\n"
+        "  hint: give the constant to the layer before it as a bias",
+    ),
+    "axis": (
+        lambda: refused(lambda net, h: net.join("Concat", h, h, name="both", axis=0)),
+        "node both (Concat): axis = 0 does not join features\n  hint: use axis = 1",
+    ),
+    "product": (
+        lambda: refused(lambda net, h: net.join("Mul", h, h, name="square")),
+        "node square (Mul): multiplies two results of layers\n  hint: hardware multiplies by constants alone",
+    ),
+    "shape of a constant": (
+        lambda: refused(lambda net, h: net.join("Mul", h, net.constant(np.ones((32, 6))), name="m")),
+        "node m (Mul): multiplies 6 features by a constant of shape (32, 6)\n"
+        "  hint: the constant is one number, or one for each feature",
+    ),
+    "float constant": (
+        lambda: refused(lambda net, h: net.join("Mul", h, net.constant([0.1] * 5 + [1e-6]), name="m")),
+        "node m (Mul): its weight has no Quant and is made of floats that no type of 32 bits or fewer has exactly\n"
+        "  hint: put a Quant behind the constant, or let the TOML round it:\n",
+    ),
+    "unread input": (
+        lambda: Graph(x=6, side=6).quant(2, 4).linear(A),
+        "the input 'side' leads to no output\n  hint: export the model without this input",
+    ),
+    "output without an input": (
+        lambda: refused(lambda net, h: net.returns(h, net.node("Identity", net.constant(SCALE), out="c"))),
+        "the input 'x' does not lead to the output 'c'\n"
+        "  hint: the graph is broken, or the output is a constant: export it again",
+    ),
+    "output twice": (
+        lambda: refused(lambda net, h: net.returns(h, h)),
+        "the graph has the output 't4' more than once\n  hint: export a model that names each output once",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make, text = REFUSED[case]
+    with pytest.raises(ProblemsError) as caught:
+        load_config(make().save(Path("net.onnx")))
+    assert str(caught.value).startswith(f"net.onnx: error: {text}")
