@@ -131,22 +131,43 @@ def test_types_are_asked_for() -> None:
     assert all(line in str(found.value) for line in lines)
 
 
-def test_the_rtl_is_proved_and_a_broken_one_is_not(build: Build, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["prove", str(build.path), "--json"])
-    claims = json.loads(capsys.readouterr().out)
+def prove(build: Build, capsys: pytest.CaptureFixture[str]) -> tuple[Any, list[dict[str, Any]]]:
+    """The exit code and the claims."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["prove", str(build.path), "--config", str(build.path.parent / "net.toml"), "--json"])
+    return ended.value.code, json.loads(capsys.readouterr().out)
+
+
+def test_every_claim_is_proved(build: Build, capsys: pytest.CaptureFixture[str]) -> None:
+    code, claims = prove(build, capsys)
+    assert code == 0
     assert {claim["status"] for claim in claims} == {"proved"}
-    assert {claim["about"] for claim in claims if claim["component"] == "size"} >= {"values", "timing", "widths"}
+    for name in ("size", "abs_1"):
+        about = {claim["about"] for claim in claims if claim["component"] == name}
+        assert about == {"values", "timing", "handshake", "widths"}
+
+
+BROKEN = {
+    "-3 keeps its sign": ("x[i] < 0 ?", "x[i] < -3 ?", "values"),  # -1 and -2 are rounded to 0 as 1 and 2 are
+    "a bit to spare": (".SumWidth(9)", ".SumWidth(10)", "widths"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_template_is_not_proved(name: str, build: Build, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new, about = BROKEN[name]
     [file] = [file for file in build.rtl if file.stem.endswith("_size")]
     text = file.read_text("utf-8")
-    assert text.count("x[i] < 0 ?") == 1
+    assert text.count(old) == 1
     try:
-        file.write_text(text.replace("x[i] < 0 ?", "x[i] < -1 ?"), encoding="utf-8")
-        with pytest.raises(SystemExit):
-            main(["prove", str(build.path), "--json"])
+        file.write_text(text.replace(old, new), encoding="utf-8")
+        code, claims = prove(build, capsys)
     finally:
         file.write_text(text, encoding="utf-8")
-    wrong = [claim for claim in json.loads(capsys.readouterr().out) if claim["status"] != "proved"]
-    assert [(claim["component"], claim["about"]) for claim in wrong] == [("size", "values")]
+    assert code == 1
+    wrong = [(claim["component"], claim["about"]) for claim in claims if claim["status"] != "proved"]
+    assert wrong == [("size", about)]
 
 
 @pytest.mark.slow
