@@ -38,7 +38,7 @@ def emit(model: Model, folder: Path) -> Group:
 def _stages(path: Path, out: Path) -> dict[str, float]:
     """`flow.emit`, stage by stage."""
     from mase_hw import flow
-    from mase_hw.config import load_config
+    from mase_hw.config_file import load_config
     from mase_hw.datasets import load_dataset
     from mase_hw.emit import write_build
     from mase_hw.models import input_shape
@@ -73,7 +73,7 @@ def _torch(path: Path) -> float:
     import torch
 
     from mase_hw import flow
-    from mase_hw.config import load_config
+    from mase_hw.config_file import load_config
     from mase_hw.models import input_shape, load_model
 
     config = load_config(path)

@@ -71,7 +71,7 @@ def _work(job: str, folder: Path) -> Callable[[], object]:
 
         return lambda: da4ml(net, folder / "peer", Pipelining(7, 9))
     from mase_hw import flow
-    from mase_hw.config import load_config
+    from mase_hw.config_file import load_config
 
     path = net.write(folder, hardware)
     return lambda: flow.emit(load_config(path), folder / "build")

@@ -13,7 +13,7 @@ import peers
 from counting import Counted, Counter, say
 
 from mase_hw import flow
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.emit import Build
 
 CHECKED = 20_000  # random vectors

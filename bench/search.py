@@ -51,7 +51,7 @@ def search(model: str, dataset: str, split: str, runners: str, folder: Path) -> 
     """The CPU seconds of a search with a study in SQLite, one thread."""
     import torch
 
-    from mase_hw.config import load_config
+    from mase_hw.config_file import load_config
     from mase_hw.graph import MaseGraph, deepcopy_mase_graph
     from mase_hw.search.candidate import Clock
     from mase_hw.search.prepare import prepare

@@ -10,7 +10,7 @@ from measure import Group, best, seconds
 from models import DIGITS, JSC, JSC_FOLDED, Model
 
 from mase_hw import flow
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.emit import Build, write_build
 from mase_hw.models import input_shape
 from mase_hw.samples import run_quantized

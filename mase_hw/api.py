@@ -14,8 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from mase_hw.config import Config, Option, config_of, load_config
+from mase_hw.config import Config, Option
 from mase_hw.config.hardware import identifier_from
+from mase_hw.config_file import config_of, load_config
 from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build, read_build

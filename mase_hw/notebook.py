@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING
 
 from mase_hw.emit.store import save_design
+from mase_hw.html import table
 from mase_hw.ir import Design
 from mase_hw.numerics import Fixed
 from mase_hw.report.diagram import Box, Diagram, Wire, diagram
 from mase_hw.report.layers import flow
 
 if TYPE_CHECKING:
-    from mase_hw.graph import MaseGraph
     from mase_hw.prove.prove import Proof
-
-_SENTENCE = 40  # letters from which a text is one
 
 
 def design_html(design: Design) -> str:
@@ -49,27 +46,6 @@ def design_html(design: Design) -> str:
     )
 
 
-def graph_html(graph: MaseGraph) -> str:
-    """A table of the nodes; types and shapes where passes have written them into the metadata."""
-    from mase_hw.graph import MaseMetadata, get_mase_op, get_node_place
-
-    rows = []
-    for node in graph.nodes:
-        metadata = node.meta.get("mase")
-        common = metadata.common if isinstance(metadata, MaseMetadata) else {}
-        results, arguments = common.get("results", {}), common.get("args", {})
-        shapes = [entry["shape"] for entry in results.values() if entry.get("shape") is not None]
-        types = [
-            f"{name} {_precision(entry)}" for name, entry in arguments.items() if entry.get("type", "float") != "float"
-        ]
-        place = get_node_place(node)
-        reads = ", ".join(source.name for source in node.all_input_nodes)
-        at = f"{place.path.name}:{place.line}" if place else ""
-        shape = " ".join(str(tuple(shape[1:])) for shape in shapes)  # of a sample
-        rows.append((node.name, get_mase_op(node), reads, shape, ", ".join(types), at))
-    return table(("node", "op", "reads", "shape", "types", "line"), rows)
-
-
 def proof_html(proof: Proof) -> str:
     """How many claims are proved, and a table of all."""
     proved = sum(claim.status == "proved" for claim in proof.claims)
@@ -77,20 +53,6 @@ def proof_html(proof: Proof) -> str:
     rows = [(c.component, c.about, words[c.status], c.method or c.detail) for c in proof.claims]
     head = f"<div><b>{proved} of {len(proof.claims)}</b> claims proved, for every input</div>"
     return head + table(("component", "about", "", "how"), rows)
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A plain table; the notebook's own style applies."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    lines = ("".join(_cell(str(cell)) for cell in row) for row in rows)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(text: str) -> str:
-    """Notebooks set cells right, which is for numbers and names; sentences are set left."""
-    side = ' style="text-align:left"' if len(text) > _SENTENCE else ""
-    return f"<td{side}>{escape(text)}</td>"
 
 
 def diagram_svg(drawn: Diagram) -> str:
@@ -137,8 +99,3 @@ def _node(design: Design, k: int) -> tuple[object, ...]:
     latency = main[0].latency if main else 0
     figures = (sum(cost.logic for cost in costs), sum(cost.cells for cost in costs), sum(cost.ff for cost in costs))
     return (node.name, node.op, node.implementation, *types, interval, latency, *figures)
-
-
-def _precision(entry: dict[str, object]) -> str:
-    precision = entry.get("precision")
-    return ".".join(map(str, precision)) if isinstance(precision, list | tuple) else str(entry.get("type"))

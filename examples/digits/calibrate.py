@@ -16,8 +16,9 @@ from typing import Any
 
 import torch
 
-from mase_hw.config import Config, Option, load_config
+from mase_hw.config import Config, Option
 from mase_hw.config.write import toml_text
+from mase_hw.config_file import load_config
 from mase_hw.graph import MaseGraph
 from mase_hw.passes import calibrate_transform_pass, profile_statistics_analysis_pass
 from mase_hw.pipeline.graphs import with_metadata

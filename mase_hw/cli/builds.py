@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mase_hw.cli.console import output
-from mase_hw.config import Config, load_config
+from mase_hw.config import Config
 from mase_hw.config.user_code import is_onnx
+from mase_hw.config_file import load_config
 from mase_hw.emit import Build, read_build
 from mase_hw.emit.sources import check_sources, what_it_is
 

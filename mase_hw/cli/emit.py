@@ -12,7 +12,7 @@ from rich.table import Table
 
 from mase_hw.cli.console import json_option, output
 from mase_hw.cli.options import need_toml
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.cost.cost import COLUMNS, PREDICTED
 from mase_hw.emit import Build
 from mase_hw.report.layers import built, type_text

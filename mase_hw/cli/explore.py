@@ -12,7 +12,7 @@ from rich.table import Table
 
 from mase_hw.cli.console import Output, json_option, output
 from mase_hw.cli.options import need_toml
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import Problem, ProblemsError
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import click
 
 from mase_hw.cli.console import json_option, output
 from mase_hw.cli.new_text import SHAPES, model_text, toml_text
-from mase_hw.config import config_of
 from mase_hw.config.hardware import INTERFACES
 from mase_hw.config.table import nearest
 from mase_hw.config.user_code import is_onnx, is_user_code
+from mase_hw.config_file import config_of
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.files import write_whole
 

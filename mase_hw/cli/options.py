@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 import click
 
-from mase_hw.config import Config, Option, load_config
+from mase_hw.config import Config, Option
 from mase_hw.config.training import ACCELERATORS, LR_SCHEDULES, OPTIMIZERS
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import Problem, ProblemsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import json_option, output
-from mase_hw.config import Config, load_config
+from mase_hw.config import Config
 from mase_hw.config.user_code import is_onnx
+from mase_hw.config_file import load_config
 from mase_hw.emit import Build
 from mase_hw.emit.sources import check_sources
 from mase_hw.prove.claims.claim import Claim

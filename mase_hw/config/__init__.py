@@ -7,7 +7,7 @@ from mase_hw.config.hardware import (
     parse_hardware,
     parse_target,
 )
-from mase_hw.config.load import Config, config_of, load_config
+from mase_hw.config.load import Config
 from mase_hw.config.options import Option
 from mase_hw.config.places import Places
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec, parse_quantize
@@ -23,8 +23,6 @@ __all__ = [
     "QuantSpec",
     "QuantizeConfig",
     "TrainingConfig",
-    "config_of",
-    "load_config",
     "parse_hardware",
     "parse_quantize",
     "parse_target",

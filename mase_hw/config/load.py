@@ -1,4 +1,4 @@
-"""`load_config`: a TOML file and options that override its keys to one frozen `Config`, or every problem at once."""
+"""`Config`: the values of a TOML, checked and frozen; `make_config` makes it, or tells every problem at once."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from typing import Any, Literal, cast
 
 from mase_hw.config import training
 from mase_hw.config.hardware import HardwareConfig, HardwareTarget, parse_hardware, parse_target
-from mase_hw.config.options import COMMAND_LINE, IN_MEMORY, Option, command_line_project, override
 from mase_hw.config.places import Places
 from mase_hw.config.quantize import QuantizeConfig, parse_quantize
 from mase_hw.config.raw import raw_mapping
-from mase_hw.config.read import read_toml
 from mase_hw.config.sources import named_files
 from mase_hw.config.table import Table, shown
 from mase_hw.config.training import TrainingConfig, parse_training
-from mase_hw.config.user_code import is_onnx
 from mase_hw.diagnostics import Collector, Place
 
 LoadType = Literal["auto", "pt", "pl", "safetensors", "mz"]
@@ -72,31 +69,10 @@ class Config:
         return self.project_dir / self.project / "software"
 
 
-def load_config(path: Path | None, options: Mapping[str, Option] | None = None) -> Config:
-    """Reads and checks the TOML at `path`, its keys overridden by `options`; raises ProblemsError with all that is
-    wrong. Without a TOML the options are everything, and paths are relative to the current folder. An ONNX file in
-    place of the TOML is one that names this file as its model, and no more.
-    """
-    given = dict(options or {})
-    if path is None or is_onnx(path):
-        values, places = {} if path is None else {"model": path.name}, Places(path or COMMAND_LINE, "")
-    else:
-        values, places = read_toml(path)
-    stem = command_line_project(given) if path is None else path.stem
-    values, places = override(values, places, given, absolute=path is not None)
-    with Collector() as problems:
-        return _config(path or COMMAND_LINE, stem, values, places, problems)
-
-
-def config_of(values: Mapping[str, Any], options: Mapping[str, Option] | None = None, project: str = "") -> Config:
-    """The same from values in memory, in the shape of a TOML; paths are relative to the current folder."""
-    given, places = override(values, Places(IN_MEMORY, ""), options or {}, absolute=False)
-    with Collector() as problems:
-        return _config(IN_MEMORY, project, given, places, problems)
-
-
-def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, problems: Collector) -> Config:
-    values, notes = _with_file_types(values, path.parent, places, problems)
+def make_config(
+    path: Path, stem: str, values: Mapping[str, Any], places: Places, problems: Collector, notes: tuple[str, ...] = ()
+) -> Config:
+    """Values in the shape of a TOML, checked; `stem` names the project where nothing else does."""
     top = Table(values, (), problems, places)
     top.only((*_OWN_KEYS, *training.KEYS, *_TABLES))
     passes = top.table("passes") or Table({}, ("passes",), problems, places)
@@ -131,23 +107,6 @@ def _config(path: Path, stem: str, values: Mapping[str, Any], places: Places, pr
         notes=notes,
         **config,
     )
-
-
-def _with_file_types(
-    values: Mapping[str, Any], base: Path, places: Places, problems: Collector
-) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """An ONNX file may say the types of its layers itself: they come into [passes.quantize], with notes."""
-    if not is_onnx(values.get("model")):
-        return values, ()
-    from mase_hw.frontends.onnx_file import with_file_types  # needs the configuration's own parts
-
-    told = len(problems.problems)
-    values, notes = with_file_types(values, base, places, problems)
-    if is_onnx(places.path) and "passes" not in values and len(problems.problems) == told:
-        text = "has no Quant nodes, so nothing says the types of its layers"
-        hint = f'write a TOML with model = "{places.path.name}" and [passes.quantize], and give that'
-        problems.add(text, Place(places.path), hint)
-    return values, notes
 
 
 def _under(table: Table, key: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from torch import fx, nn
 
 from mase_hw.graph.inplace import settle_inplace
 from mase_hw.graph.metadata import MaseMetadata
+from mase_hw.graph.table import graph_html
 from mase_hw.graph.tracer import trace
 
 
@@ -53,9 +54,7 @@ class MaseGraph:
 
     def _repr_html_(self) -> str:
         """For notebooks: the nodes as a table."""
-        from mase_hw.notebook import graph_html
-
-        return graph_html(self)
+        return graph_html(self.nodes)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MaseGraph:
         """Modules, parameters and metadata are all copied; nothing is shared with the original."""

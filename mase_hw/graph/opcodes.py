@@ -1,4 +1,4 @@
-"""MASE types and ops: one table from module classes, functions and methods to the op they stand for.
+"""MASE types and ops: from module classes, functions and methods to the op they stand for, as the operators declare.
 
 `module_related_func` has a counterpart in `torch.nn.functional`, `module` has none, `builtin_func` is one of torch's
 (or Python's) own functions; `placeholder`, `get_attr` and `output` are those of torch.fx.
@@ -8,34 +8,36 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import fx, nn
 
+from mase_hw.graph.joins import BRANCH_OPS
+from mase_hw.ops.operator import Operator, operators
+
 MODULE_RELATED_FUNC = "module_related_func"
 MODULE = "module"
 BUILTIN_FUNC = "builtin_func"
 
+# What is known beside the operators: ops of models that never become hardware, or that become none.
 _TYPES: dict[str, tuple[str, ...]] = {
     MODULE_RELATED_FUNC: (
-        *("linear", "relu", "dropout", "conv1d", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"),
+        *("dropout", "conv1d", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"),
         *("softmax", "log_softmax", "sigmoid", "tanh", "gelu", "hardtanh", "leaky_relu"),
     ),
-    MODULE: ("batch_norm", "batch_norm1d", "batch_norm2d", "identity", "sequential"),
+    MODULE: ("batch_norm", "batch_norm2d", "identity", "sequential"),
     BUILTIN_FUNC: (
-        *("flatten", "view", "reshape", "squeeze", "unsqueeze", "transpose", "permute", "cat", "size", "to"),
-        *("add", "sub", "mul", "matmul", "bmm", "mean", "getitem", "getattr"),
+        *("flatten", "view", "reshape", "squeeze", "unsqueeze", "transpose", "permute", "size", "to"),
+        *("matmul", "bmm", "mean", "getitem", "getattr"),
     ),
 }
-TYPE_OF_OP: dict[str, str] = {op: mase_type for mase_type, ops in _TYPES.items() for op in ops}
-
-MODULE_OPS: dict[type[nn.Module], str] = {
-    nn.Linear: "linear",
-    nn.ReLU: "relu",
+_MODULES: dict[type[nn.Module], str] = {
     nn.Dropout: "dropout",
-    nn.BatchNorm1d: "batch_norm1d",
     nn.BatchNorm2d: "batch_norm2d",
     nn.Identity: "identity",
     nn.Flatten: "flatten",
@@ -49,13 +51,7 @@ MODULE_OPS: dict[type[nn.Module], str] = {
     nn.LogSoftmax: "log_softmax",
     nn.LeakyReLU: "leaky_relu",
 }
-
-FUNCTION_OPS: dict[Callable[..., Any], str] = {
-    F.linear: "linear",
-    F.relu: "relu",
-    F.relu_: "relu",
-    torch.relu: "relu",
-    torch.relu_: "relu",
+_FUNCTIONS: dict[Callable[..., Any], str] = {
     F.dropout: "dropout",
     torch.dropout: "dropout",
     F.batch_norm: "batch_norm",  # torch has one function for every rank; the input's shape decides: see `op_for_rank`
@@ -66,31 +62,15 @@ FUNCTION_OPS: dict[Callable[..., Any], str] = {
     F.max_pool2d: "max_pool2d",
     F.avg_pool2d: "avg_pool2d",
     F.adaptive_avg_pool2d: "adaptive_avg_pool2d",
-    operator.add: "add",
-    operator.iadd: "add",
-    torch.add: "add",
-    operator.sub: "sub",
-    operator.isub: "sub",
-    torch.sub: "sub",
-    torch.subtract: "sub",
-    operator.mul: "mul",
-    operator.imul: "mul",
-    torch.mul: "mul",
-    torch.multiply: "mul",
     operator.matmul: "matmul",
     torch.matmul: "matmul",
-    torch.cat: "cat",
-    torch.concat: "cat",
-    torch.concatenate: "cat",
 }
-
-METHOD_OPS: dict[str, str] = {
-    "contiguous": "identity",
-    **{f"__{kind}{op}__": op for op in ("add", "sub", "mul") for kind in ("", "r", "i")},
-    "subtract": "sub",
-    "subtract_": "sub",
-    "multiply": "mul",
-    "multiply_": "mul",
+_METHODS: dict[str, str] = {"contiguous": "identity"}
+_SIGNATURES: dict[str, tuple[str, ...]] = {
+    "conv1d": ("input", "weight", "bias"),
+    "conv2d": ("input", "weight", "bias"),
+    "dropout": ("input", "p", "training", "inplace"),
+    "batch_norm": ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
 }
 INPLACE_OPERATORS: dict[Callable[..., Any], Callable[..., Any]] = {
     operator.iadd: operator.add,
@@ -98,46 +78,70 @@ INPLACE_OPERATORS: dict[Callable[..., Any], Callable[..., Any]] = {
     operator.imul: operator.mul,
 }
 
-# What functional forms call their arguments, in order. Others take tensors only, as far as this project is concerned.
-SIGNATURES: dict[str, tuple[str, ...]] = {
-    "linear": ("input", "weight", "bias"),
-    "conv1d": ("input", "weight", "bias"),
-    "conv2d": ("input", "weight", "bias"),
-    "relu": ("input", "inplace"),
-    "dropout": ("input", "p", "training", "inplace"),
-    "batch_norm": ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
-}
+
+@dataclass(frozen=True)
+class Known:
+    """What means which op, and what functional forms call their arguments, in order.
+
+    Ops without a signature take tensors only, as far as this project is concerned.
+    """
+
+    types: dict[str, str]  # of each op: the MASE type
+    modules: dict[type[nn.Module], str]
+    functions: dict[Callable[..., Any], str]
+    methods: dict[str, str]
+    signatures: dict[str, tuple[str, ...]]
+
+
+def known() -> Known:
+    """The tables: those above, and what every registered operator declares."""
+    return _known(tuple(operators().values()))
+
+
+@cache
+def _known(declared: tuple[Operator, ...]) -> Known:
+    return Known(
+        {op: kind for kind, ops in _TYPES.items() for op in ops} | {each.name: each.mase_type for each in declared},
+        _MODULES | {resolve_name(path): each.name for each in declared for path in each.modules},
+        _FUNCTIONS | {resolve_name(path): each.name for each in declared for path in each.functions},
+        _METHODS | {name: each.name for each in declared for name in each.methods},
+        _SIGNATURES | {each.name: each.signature for each in declared if each.name not in BRANCH_OPS},
+    )
+
 
 _FUNCTIONAL_NAMES = frozenset(name.replace("_", "") for name in dir(F) if not name.startswith("_"))
 
 
 def op_of_module(module: nn.Module) -> tuple[str, str]:
     """(mase_type, mase_op) of a module. A subclass keeps its parent's op as long as it keeps its meaning."""
-    kind = type(module)
+    kind, tables = type(module), known()
     own = getattr(kind, "mase_op", None)  # of a quantized class that stands for a function
     if own is not None and is_quantized_class(kind):
-        return TYPE_OF_OP[own], own
+        return tables.types[own], own
     for base in kind.__mro__:
-        if base in MODULE_OPS and (base.forward is kind.forward or is_quantized_class(kind)):
-            return TYPE_OF_OP[MODULE_OPS[base]], MODULE_OPS[base]
+        if base in tables.modules and (base.forward is kind.forward or is_quantized_class(kind)):
+            op = tables.modules[base]
+            return tables.types[op], op
     name = kind.__name__.lower()
     return (MODULE_RELATED_FUNC if name in _FUNCTIONAL_NAMES else MODULE), name
 
 
 def op_of_function(function: Callable[..., Any]) -> tuple[str, str]:
-    op = FUNCTION_OPS.get(function) or getattr(function, "mase_op", None)
+    types = known().types
+    op = known().functions.get(function) or getattr(function, "mase_op", None)
     if op is not None:
-        return TYPE_OF_OP[op], op
+        return types[op], op
     name = str(getattr(function, "__name__", type(function).__name__)).lower()
-    if name in TYPE_OF_OP:
-        return TYPE_OF_OP[name], name
+    if name in types:
+        return types[name], name
     return (MODULE_RELATED_FUNC if getattr(F, name, None) is function else BUILTIN_FUNC), name
 
 
 def op_of_method(name: str) -> tuple[str, str]:
     # x.relu_() is x.relu(), in place
-    op = METHOD_OPS.get(name) or (name if name.startswith("__") else name.rstrip("_")).lower()
-    return TYPE_OF_OP.get(op, BUILTIN_FUNC), op
+    plain = name if name.startswith("__") else name.rstrip("_")
+    op = known().methods.get(plain) or plain.lower()
+    return known().types.get(op, BUILTIN_FUNC), op
 
 
 def op_for_rank(op: str, rank: int) -> str:
@@ -152,7 +156,7 @@ def is_quantized_class(kind: type[nn.Module]) -> bool:
 
 def arguments(node: fx.Node, op: str) -> dict[str, Any]:
     """The arguments of a functional form by name; where torch's names are not known here: `0`, `1`, ..."""
-    names = SIGNATURES.get("batch_norm" if op.startswith("batch_norm") else op, ())
+    names = known().signatures.get("batch_norm" if op.startswith("batch_norm") else op, ())
     given = {names[k] if k < len(names) else str(k): value for k, value in enumerate(node.args)}
     return {**given, **node.kwargs}
 

@@ -11,7 +11,7 @@ from torch.fx.proxy import TraceError
 
 from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.graph.opcodes import MODULE_OPS, is_quantized_class, op_of_module
+from mase_hw.graph.opcodes import is_quantized_class, known, op_of_module
 from mase_hw.graph.places import USER_ERRORS, place_of_error, place_of_forward, place_of_frame
 from mase_hw.graph.proxy import InplaceProxy
 
@@ -31,8 +31,8 @@ class Tracer(fx.Tracer):
         if isinstance(m, (nn.Sequential, nn.ModuleList)):
             return False
         # A subclass of a layer that adds no forward of its own is still that layer.
-        known = op_of_module(m)[1] in MODULE_OPS.values() and not isinstance(m, fx.GraphModule)
-        return known or super().is_leaf_module(m, module_qualified_name)
+        is_layer = op_of_module(m)[1] in known().modules.values() and not isinstance(m, fx.GraphModule)
+        return is_layer or super().is_leaf_module(m, module_qualified_name)
 
     def proxy(self, node: fx.Node) -> fx.Proxy:
         return InplaceProxy(node, self)

@@ -3,6 +3,9 @@
 One class per op serves both roundings: `module.spec.rounding` says which.
 """
 
+from functools import cache
+from pkgutil import resolve_name
+
 from mase_hw.modules.base import QuantizedMixin
 from mase_hw.modules.batch_norm1d import BatchNorm1dInteger, Statistics
 from mase_hw.modules.joins import AddInteger, CatInteger, SubInteger
@@ -10,19 +13,20 @@ from mase_hw.modules.linear import LinearInteger
 from mase_hw.modules.mul import MulInteger
 from mase_hw.modules.quantizer import Quantizer
 from mase_hw.modules.relu import ReLUInteger
+from mase_hw.ops.operator import Operator, operators
 
-QUANTIZED_MODULES: dict[str, type[QuantizedMixin]] = {
-    "linear": LinearInteger,
-    "relu": ReLUInteger,
-    "batch_norm1d": BatchNorm1dInteger,
-    "add": AddInteger,
-    "sub": SubInteger,
-    "mul": MulInteger,
-    "cat": CatInteger,
-}
+
+def quantized_modules() -> dict[str, type[QuantizedMixin]]:
+    """By op, the class that its operator names as `quantized`."""
+    return _named(tuple(each for each in operators().values() if each.quantized))
+
+
+@cache
+def _named(declared: tuple[Operator, ...]) -> dict[str, type[QuantizedMixin]]:
+    return {each.name: resolve_name(each.quantized) for each in declared}
+
 
 __all__ = [
-    "QUANTIZED_MODULES",
     "AddInteger",
     "BatchNorm1dInteger",
     "CatInteger",
@@ -33,4 +37,5 @@ __all__ = [
     "ReLUInteger",
     "Statistics",
     "SubInteger",
+    "quantized_modules",
 ]

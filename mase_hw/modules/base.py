@@ -50,6 +50,14 @@ class QuantizedMixin(nn.Module):
         self.out_quantizer = make_quantizer(spec.data_out, spec.rounding)
         self.register_buffer("pruning_masks", None, persistent=False)
 
+    @classmethod
+    def from_float(cls, module: Any, spec: QuantSpec, label: str = "layer") -> QuantizedMixin:
+        """The quantized form of a module, on the very same parameters; of a quantized module, with other types.
+
+        This one is for classes without parameters and options.
+        """
+        return cls(spec=spec, label=label).train(module.training)
+
     @property
     def result_dtype(self) -> torch.dtype:
         """The float type of the result, whatever the input's."""

@@ -61,6 +61,10 @@ class CatInteger(QuantizedMixin):
         self._set_spec(spec, label)
         self.dim = dim
 
+    @classmethod
+    def from_float(cls, module: CatInteger, spec: QuantSpec, label: str = "cat") -> CatInteger:
+        return cls(module.dim, spec=spec, label=label).train(module.training)
+
     @property
     def result_dtype(self) -> torch.dtype:
         return self._result_dtype(self.x_quantizer.dtype)

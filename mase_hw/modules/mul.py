@@ -37,6 +37,11 @@ class MulInteger(QuantizedMixin):
         self.features = features if features is not None and value.numel() == 1 else value.numel()
         self.accumulator  # noqa: B018  # a product that nothing holds is a Problem here, not in the first forward
 
+    @classmethod
+    def from_float(cls, module: MulInteger, spec: QuantSpec, label: str = "mul") -> MulInteger:
+        new = cls(module.weight, spec=spec, features=module.features, label=label)
+        return new.train(module.training)
+
     @property
     def constant_type(self) -> Fixed:
         """The type of the constant: the one given, or the narrowest that has its present values."""

@@ -17,10 +17,6 @@ class ReLUInteger(QuantizedMixin, nn.ReLU):
         super().__init__(inplace=False)
         self._set_spec(spec, label)
 
-    @classmethod
-    def from_float(cls, module: nn.ReLU, spec: QuantSpec, label: str = "relu") -> ReLUInteger:
-        return cls(spec=spec, label=label).train(module.training)
-
     @property
     def result_dtype(self) -> torch.dtype:
         return self._result_dtype(self.x_quantizer.dtype)

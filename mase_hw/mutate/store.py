@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import mase_hw
 from mase_hw import resources
 from mase_hw.mutate.judge import Engine, Verdict
 from mase_hw.mutate.mutant import Mutant
@@ -67,5 +66,5 @@ def mutant_key(mutant: Mutant, engine: Engine, sounds: list[str]) -> str:
 @cache
 def _code() -> str:
     """The hash of this package and of what runs in the simulator."""
-    own = sorted(Path(mase_hw.__file__).parent.rglob("*.py"))
+    own = sorted(Path(resources.__file__).parent.rglob("*.py"))
     return key([path.read_bytes() for path in (*own, *sorted(resources.sim().glob("*.*")))])

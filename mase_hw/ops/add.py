@@ -77,10 +77,10 @@ class AddOperator(Operator):
     """The sum of two results. Left unquantized, it takes them exactly as they come."""
 
     name = "add"
-    functions = ("operator.add", "operator.iadd", "torch.add")
+    functions: ClassVar[tuple[str, ...]] = ("operator.add", "operator.iadd", "torch.add")
     methods: ClassVar[tuple[str, ...]] = ("add", "__add__", "__radd__", "__iadd__")
     signature = ("input", "other")
-    quantized = "mase_hw.modules.add:AddInteger"
+    quantized = "mase_hw.modules.joins:AddInteger"
     onnx = ("Add",)
     stays_exact = True
     signs: ClassVar[tuple[int, ...]] = (1, 1)
@@ -108,8 +108,8 @@ class SubOperator(AddOperator):
     """The difference of two results."""
 
     name = "sub"
-    functions = ("operator.sub", "operator.isub", "torch.sub")
-    methods = ("sub", "__sub__", "__isub__")
-    quantized = "mase_hw.modules.add:SubInteger"
+    functions = ("operator.sub", "operator.isub", "torch.sub", "torch.subtract")
+    methods = ("sub", "subtract", "__sub__", "__rsub__", "__isub__")
+    quantized = "mase_hw.modules.joins:SubInteger"
     onnx = ("Sub",)
     signs = (1, -1)

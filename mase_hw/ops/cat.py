@@ -23,7 +23,7 @@ class CatOperator(Operator):
     name = "cat"
     functions = ("torch.cat", "torch.concat", "torch.concatenate")
     signature = ("tensors", "dim")
-    quantized = "mase_hw.modules.cat:CatInteger"
+    quantized = "mase_hw.modules.joins:CatInteger"
     onnx = ("Concat",)
     hands_on = True
 

@@ -14,8 +14,9 @@ from typing import Any
 from optuna.trial import FrozenTrial
 
 from mase_hw.checkpoints.read import read_state
-from mase_hw.config import Config, TrainingConfig, load_config
+from mase_hw.config import Config, TrainingConfig
 from mase_hw.config.user_code import is_onnx, is_user_code
+from mase_hw.config_file import load_config
 from mase_hw.emit import Build
 from mase_hw.files import write_whole
 from mase_hw.flow import emit

@@ -14,8 +14,8 @@ from mase_hw.config.choices import ROLES, Choices, Suggest
 from mase_hw.config.search import SpaceConfig
 from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_place
-from mase_hw.graph.opcodes import TYPE_OF_OP
-from mase_hw.modules import QUANTIZED_MODULES
+from mase_hw.graph.opcodes import known
+from mase_hw.modules import quantized_modules
 from mase_hw.passes.transform.quantized_form import has_bias
 
 NO_LAYER = ("placeholder", "get_attr", "output")
@@ -67,7 +67,7 @@ def make_space(config: SpaceConfig, graph: MaseGraph, problems: Collector) -> Sp
     seed = config.seed
     layers = [node for node in graph.fx_graph.nodes if node.op not in NO_LAYER]
     seed.check_keys(
-        [node.name for node in layers], TYPE_OF_OP, problems, offered={get_mase_op(node) for node in layers}
+        [node.name for node in layers], known().types, problems, offered={get_mase_op(node) for node in layers}
     )
     nodes: dict[str, Choices] = {}
     told: set[tuple[str, str]] = set()
@@ -93,12 +93,12 @@ def make_space(config: SpaceConfig, graph: MaseGraph, problems: Collector) -> Sp
 
 def _wrong(node: fx.Node, op: str, choices: Choices, default: bool) -> Iterator[tuple[str, str, str]]:
     """(subject, text, hint) of each thing that this node's choices ask for in vain; a default applies where it can."""
-    if choices.quantizes and op not in QUANTIZED_MODULES and not default:
-        forms = ", ".join(sorted(QUANTIZED_MODULES))
+    if choices.quantizes and op not in quantized_modules() and not default:
+        forms = ", ".join(sorted(quantized_modules()))
         yield op, f"{op} ({node.name}) cannot be quantized", f"quantized forms exist for {forms}"
     if choices.widens and op not in CHANNEL_OPS and not default:
         yield op, f"{op} ({node.name}) has no channels to multiply", f"only {', '.join(CHANNEL_OPS)} have"
-    if choices.quantizes and op in QUANTIZED_MODULES:
+    if choices.quantizes and op in quantized_modules():
         for argument in _arguments(node, op):
             keys = f"{argument}_width", f"{argument}_frac_width"
             if not all(key in choices.widths for key in keys):
@@ -108,7 +108,7 @@ def _wrong(node: fx.Node, op: str, choices: Choices, default: bool) -> Iterator[
 
 def _arguments(node: fx.Node, op: str) -> tuple[str, ...]:
     """What of a node must have a type."""
-    needs = QUANTIZED_MODULES[op].needs
+    needs = quantized_modules()[op].needs
     return tuple(name for name in needs if name != "bias" or op != "linear" or has_bias(node))
 
 
@@ -116,7 +116,7 @@ def _applicable(node: fx.Node, op: str, choices: Choices) -> Choices:
     """Without what this node has no use for: a choice that changes nothing would only make equal points."""
     if op not in CHANNEL_OPS:
         choices = replace(choices, roles=(None,), multipliers=(1,), role_key="redefine")
-    if op not in QUANTIZED_MODULES:
+    if op not in quantized_modules():
         return replace(choices, quantizers=(None,), widths=MappingProxyType({}))
     used = tuple(f"{argument}_" for argument in (*_arguments(node, op), "data_out"))
     kept = {key: values for key, values in choices.widths.items() if key.startswith(used)}

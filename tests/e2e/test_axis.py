@@ -16,7 +16,7 @@ import torch
 from support import assert_pyslang_elaborates, assert_yosys_elaborates, by_type, named, randomized, spec
 from torch import nn
 
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
 from mase_hw.emit.axis import axis_top

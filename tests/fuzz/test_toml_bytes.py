@@ -12,9 +12,9 @@ from fuzzing.watch import load_or_refuse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mase_hw.config import load_config
 from mase_hw.config.search import parse_search
 from mase_hw.config.write import toml_text
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import Collector
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -13,7 +13,7 @@ from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_type_and_op, get_node_module, get_node_place
 from mase_hw.graph.joins import operands, sources
-from mase_hw.graph.opcodes import SIGNATURES, arguments, op_for_rank
+from mase_hw.graph.opcodes import arguments, known, op_for_rank
 from mase_hw.graph.places import USER_ERRORS, place_of_forward
 from mase_hw.passes.analysis.init_metadata import metadata_of
 
@@ -119,7 +119,7 @@ class _Recorder(fx.Interpreter):
     def _arguments(self, node: fx.Node, op: str) -> dict[str, Description]:
         module = get_node_module(node)
         args: dict[str, Description] = {}
-        if module is None and op in SIGNATURES:
+        if module is None and op in known().signatures:
             for name, value in arguments(node, op).items():
                 if isinstance(value, fx.Node):
                     args["data_in_0" if name == "input" else name] = dict(self._results[value][0])

@@ -8,7 +8,7 @@ from torch import fx
 
 from mase_hw.config.table import Table, nearest, shown
 from mase_hw.graph import MaseGraph, get_mase_op
-from mase_hw.graph.opcodes import TYPE_OF_OP
+from mase_hw.graph.opcodes import known
 
 
 def find_targets(graph: MaseGraph, table: Table, key: str, by: str) -> list[fx.Node]:
@@ -19,7 +19,7 @@ def find_targets(graph: MaseGraph, table: Table, key: str, by: str) -> list[fx.N
         return []
     ops = {node: get_mase_op(node) for node in graph.fx_graph.nodes if node.op.startswith("call_")}
     names = [node.name for node in ops]
-    known = sorted({*ops.values(), *TYPE_OF_OP}) if by == "type" else names
+    allowed = sorted({*ops.values(), *known().types}) if by == "type" else names
     chosen: set[fx.Node] = set()
     for word in words:
         if by == "regex_name":
@@ -27,7 +27,7 @@ def find_targets(graph: MaseGraph, table: Table, key: str, by: str) -> list[fx.N
         else:
             meant = [node for node, op in ops.items() if word == (op if by == "type" else node.name)]
         chosen.update(meant)
-        if not meant and (by == "regex_name" or word not in known):
+        if not meant and (by == "regex_name" or word not in allowed):
             what = "is no operator type" if by == "type" else "names no node"
             offered = sorted(set(ops.values())) if by == "type" else names
             table.problem(f"{key}: {shown(word)} {what}", key, hint=nearest(str(word), offered, "the graph has"))

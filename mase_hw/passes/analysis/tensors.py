@@ -10,7 +10,7 @@ from torch import Tensor, fx
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_place
 from mase_hw.graph.joins import operands, sources
-from mase_hw.graph.opcodes import SIGNATURES, arguments
+from mase_hw.graph.opcodes import arguments, known
 from mase_hw.passes.analysis.init_metadata import metadata_of
 
 
@@ -53,8 +53,8 @@ def activations_of(node: fx.Node) -> dict[str, fx.Node]:
 def _named(node: fx.Node) -> dict[str, Any]:
     """The arguments of a functional form whose names are known; of everything else none."""
     op = get_mase_op(node)
-    known = op in SIGNATURES or op.startswith("batch_norm")
-    return arguments(node, op) if known and node.op in ("call_function", "call_method") else {}
+    named = op in known().signatures or op.startswith("batch_norm")
+    return arguments(node, op) if named and node.op in ("call_function", "call_method") else {}
 
 
 def asks_shape(node: fx.Node) -> bool:

@@ -11,8 +11,8 @@ from torch import fx
 from mase_hw.config.quantize import ARGUMENTS, QuantizeConfig, QuantSpec, parse_quantize
 from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_place
-from mase_hw.graph.opcodes import TYPE_OF_OP
-from mase_hw.modules import QUANTIZED_MODULES
+from mase_hw.graph.opcodes import known
+from mase_hw.modules import quantized_modules
 from mase_hw.modules.exact import largest
 from mase_hw.numerics import MAX_ACCUMULATOR_BITS, MAX_FRAC, Fixed, Rounding
 from mase_hw.passes.analysis.sampling import check_source
@@ -40,7 +40,7 @@ class _Job:
     @property
     def used(self) -> list[str]:
         """The arguments that the op has and the config types."""
-        kind = QUANTIZED_MODULES[self.op]
+        kind = quantized_modules()[self.op]
         needs = [name for name in kind.needs if name != "bias" or _has_bias(self.node, self.op)]
         return [name for name in (*needs, *kind.optional, "data_out") if getattr(self.spec, name) is not None]
 
@@ -67,7 +67,7 @@ def calibrate_transform_pass(
         problems.raise_if_any()
         names = [node.name for node in graph.fx_graph.nodes if node.op.startswith("call_")]
         ops = {get_mase_op(node) for node in graph.fx_graph.nodes}
-        config.check_keys(names, ops | set(TYPE_OF_OP), problems, offered=QUANTIZED_MODULES)
+        config.check_keys(names, ops | set(known().types), problems, offered=quantized_modules())
         jobs = _jobs(graph, config, free, problems)
         if "input_generator" in options or "num_samples" in options:
             check_source(options, PASS, problems)
@@ -121,11 +121,11 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, free: set[tuple[str, str]], 
         reason = why_no_form(node, op)
         if reason is not None:
             if key != "default" and config.by != "regex_name":
-                hint = f"quantized forms exist for {', '.join(sorted(QUANTIZED_MODULES))}: take this entry out"
+                hint = f"quantized forms exist for {', '.join(sorted(quantized_modules()))}: take this entry out"
                 problems.add(f"{config.subject}.{key}: {op} {reason}", config.place_of(key), hint)
             continue
         job = _Job(node, op, spec, frozenset(argument for entry, argument in free if entry == key))
-        for name in QUANTIZED_MODULES[op].needs:
+        for name in quantized_modules()[op].needs:
             if getattr(spec, name) is None and (name != "bias" or _has_bias(node, op)):
                 text = f"{config.subject_for(node.name, op)}: {name}_width is missing, and {node.name} ({op}) needs it"
                 problems.add(text, config.where(node.name, op), f"add {name}_width; its frac width is found")

@@ -15,8 +15,8 @@ from mase_hw.config.quantize import QuantizeConfig, QuantSpec, parse_quantize
 from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_place, get_parent_name
 from mase_hw.graph.joins import BRANCH_OPS, operands
-from mase_hw.graph.opcodes import TYPE_OF_OP, arguments
-from mase_hw.modules import QUANTIZED_MODULES, QuantizedMixin
+from mase_hw.graph.opcodes import arguments, known
+from mase_hw.modules import QuantizedMixin, quantized_modules
 from mase_hw.numerics import Fixed
 from mase_hw.passes.analysis.init_metadata import metadata_of
 from mase_hw.passes.transform.casts import insert_casts
@@ -50,7 +50,7 @@ def quantize_transform_pass(
         config = parse_quantize(mapping, problems, places)
         problems.raise_if_any()
         layers = [node.name for node in graph.fx_graph.nodes if node.op not in _NO_LAYER]
-        config.check_keys(layers, ops | set(TYPE_OF_OP), problems, offered=QUANTIZED_MODULES)
+        config.check_keys(layers, ops | set(known().types), problems, offered=quantized_modules())
         jobs = _jobs(graph, config, problems)
     with Collector() as problems:
         modules = _build(jobs, config, problems)
@@ -90,7 +90,7 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, problems: Collector) -> list
         if key == "default" or (config.by == "regex_name" and key in worked):
             continue
         what = get_mase_op(node)
-        hint = f"quantized forms exist for {', '.join(sorted(QUANTIZED_MODULES))}: take this entry out"
+        hint = f"quantized forms exist for {', '.join(sorted(quantized_modules()))}: take this entry out"
         text = f"{config.subject}.{key}: {what} {why_no_form(node, what)}"
         problems.add(text, config.place_of(key), hint, _called(node, what))
     return jobs
@@ -98,7 +98,7 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, problems: Collector) -> list
 
 def _missing(node: fx.Node, op: str, spec: QuantSpec) -> list[str]:
     """The arguments whose type the op needs and the spec lacks; a linear without a bias needs none for it."""
-    needs = [name for name in QUANTIZED_MODULES[op].needs if getattr(spec, name) is None]
+    needs = [name for name in quantized_modules()[op].needs if getattr(spec, name) is None]
     return [name for name in needs if name != "bias" or op != "linear" or has_bias(node)]
 
 

@@ -13,16 +13,13 @@ from mase_hw.graph import get_node_module
 from mase_hw.graph.joins import BRANCH_OPS, operands, why_not_plain
 from mase_hw.graph.opcodes import arguments
 from mase_hw.modules import (
-    QUANTIZED_MODULES,
-    AddInteger,
     BatchNorm1dInteger,
     CatInteger,
     LinearInteger,
     MulInteger,
     QuantizedMixin,
-    ReLUInteger,
     Statistics,
-    SubInteger,
+    quantized_modules,
 )
 from mase_hw.passes.analysis.tensors import attribute_of
 
@@ -37,7 +34,7 @@ def has_bias(node: fx.Node) -> bool:
 
 def why_no_form(node: fx.Node, op: str) -> str | None:
     """Why a node has no quantized form, to be read after its name; None: it has one."""
-    if op not in QUANTIZED_MODULES:
+    if op not in quantized_modules():
         return "cannot be quantized"
     reason = why_not_plain(node, op) if op in BRANCH_OPS else None
     return None if reason is None else f"cannot be quantized: {node.name} {reason[0]}"
@@ -45,21 +42,16 @@ def why_no_form(node: fx.Node, op: str) -> str | None:
 
 def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
     """A new quantized module on the very parameters that the node uses."""
-    module = get_node_module(node)
+    form, module = quantized_modules()[op], get_node_module(node)
     if module is not None:
         _check_plain(node, module)
-        if isinstance(module, nn.Linear):
-            return LinearInteger.from_float(module, spec, node.name)
-        if isinstance(module, nn.BatchNorm1d):
-            return BatchNorm1dInteger.from_float(module, spec, node.name)
-        if isinstance(module, nn.ReLU):
-            return ReLUInteger.from_float(module, spec, node.name)
-        assert isinstance(module, QuantizedMixin), type(module)
-        return _requantized(module, spec, node.name)
-    if op in BRANCH_OPS:
-        return _branch_form(node, op, spec)
-    if op == "relu":
-        return ReLUInteger(spec=spec, label=node.name)
+        return form.from_float(module, spec, node.name)
+    if op == "cat":
+        return CatInteger(operands(node, op).dim, spec=spec, label=node.name)
+    if op == "mul":
+        return _product(node, spec)
+    if op not in ("linear", "batch_norm1d"):
+        return form(spec=spec, label=node.name)
     given = arguments(node, op)
     tensors = {name: _tensor(node, name, given.get(name)) for name in ("weight", "bias", "running_mean", "running_var")}
     if op == "linear":
@@ -75,29 +67,13 @@ def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
     return BatchNorm1dInteger.from_tensors(known, spec, node.name).eval()
 
 
-def _branch_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
-    given = operands(node, op)
-    if op == "cat":
-        return CatInteger(given.dim, spec=spec, label=node.name)
-    if op != "mul":
-        return (AddInteger if op == "add" else SubInteger)(spec=spec, label=node.name)
-    constant = given.constant
+def _product(node: fx.Node, spec: QuantSpec) -> MulInteger:
+    constant = operands(node, "mul").constant
     assert constant is not None
     value = attribute_of(constant) if isinstance(constant, fx.Node) else constant
-    shape = (
-        node.meta["mase"].common.get("results", {}).get("data_out_0", {}).get("shape") if "mase" in node.meta else None
-    )
+    common = node.meta["mase"].common if "mase" in node.meta else {}
+    shape = common.get("results", {}).get("data_out_0", {}).get("shape")
     return MulInteger(value, spec=spec, features=None if shape is None else prod(shape[1:]), label=node.name)
-
-
-def _requantized(module: QuantizedMixin, spec: QuantSpec, label: str) -> QuantizedMixin:
-    """The same with other types: of an add, a sub, a mul or a cat that was quantized before."""
-    if isinstance(module, CatInteger):
-        return CatInteger(module.dim, spec=spec, label=label)
-    if isinstance(module, MulInteger):
-        return MulInteger(module.weight, spec=spec, features=module.features, label=label)
-    assert isinstance(module, AddInteger | SubInteger), type(module)
-    return type(module)(spec=spec, label=label)
 
 
 def _tensor(node: fx.Node, name: str, value: Any) -> Tensor | None:

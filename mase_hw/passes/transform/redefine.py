@@ -19,7 +19,7 @@ from mase_hw.config.quantize import UNQUANTIZED
 from mase_hw.config.table import Table, nearest, shown
 from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_parent_name
-from mase_hw.graph.opcodes import TYPE_OF_OP
+from mase_hw.graph.opcodes import known
 from mase_hw.modules import QuantizedMixin
 from mase_hw.passes.analysis.add_common_metadata import add_common_metadata_analysis_pass
 from mase_hw.passes.analysis.add_software_metadata import add_software_metadata_analysis_pass
@@ -103,7 +103,7 @@ def _parse(config: Table) -> Redefinition:
 def _check_entries(graph: MaseGraph, config: PerNode[Redefinition], ops: tuple[str, ...], problems: Collector) -> None:
     """Entries that rule no node, and modes for nodes that have no channels."""
     nodes = {node.name: get_mase_op(node) for node in graph.fx_graph.nodes}
-    config.check_keys(nodes, {*nodes.values(), *TYPE_OF_OP}, problems, offered=ops)
+    config.check_keys(nodes, {*nodes.values(), *known().types}, problems, offered=ops)
     told: set[str] = set()
     for node in graph.fx_graph.nodes:
         key, op = config.key_for(node.name, nodes[node.name]), nodes[node.name]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mase_hw.ir import Component
+from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError, Reached
 from mase_hw.prove.netlist.driven import Driven
 from mase_hw.prove.netlist.netlist import Cell, Netlist
@@ -17,6 +19,7 @@ from mase_hw.prove.words.words import Words
 VECTORS = 3  # the same one again and again: what is left of the one before it is no other
 MAX_SAMPLES = 8192  # of one run
 TRIED = 2046  # random inputs, besides the least and the greatest
+_INDEX = re.compile(r"\[\d+\]|\$\d+$")  # the lane of a loop, the number that Yosys gives a cell
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class Adder:
     bits: int
     signed: bool  # as it is read
     again: bool  # whether it adds to its own sums
+
+    @property
+    def array(self) -> tuple[str, str, int]:
+        """The same for adders that are written once, in a loop over lanes."""
+        return self.cell.source, _INDEX.sub("", self.cell.name), self.bits
 
 
 def replay(component: Component, netlist: Netlist, sums: Sequence[Sum], words: Words) -> list[Reached]:
@@ -77,20 +85,32 @@ def search(component: Component, netlist: Netlist, adders: Sequence[Adder]) -> l
     rng = np.random.default_rng(3)
     lo, hi = (np.asarray(side) for side in component.input.bounds)
     x = np.stack([lo, hi, *rng.integers(lo, hi + 1, (TRIED, len(lo)))])
-    run = Driven(component, netlist, np.stack([x] * (component.latency + 1)), rng)
-    for _ in range(component.latency):
+    beats = component.input.beats
+    run = Driven(component, netlist, np.stack([x] * (component.latency // beats + 2)), rng)
+    held: list[list[Integers]] = [[] for _ in adders]  # in each cycle, while every beat passes every stage
+    for cycle in range(component.latency + beats):
         run.settle()
+        if cycle >= component.latency:  # nothing from before the reset is left
+            for adder, numbers in zip(adders, held, strict=True):
+                numbers.append(_numbers(run, adder))
         run.tick()
-    run.settle()
-    found = []
-    for adder in adders:
-        numbers = np.array(run.machine.numbers(adder.cell.ports["Y"][: adder.bits]))
-        if adder.signed:
-            numbers = numbers - ((numbers >> (adder.bits - 1)) << adder.bits)
-        least, greatest = int(numbers.argmin()), int(numbers.argmax())
-        bounds = int(numbers[least]), int(numbers[greatest])
-        if max(bounds[1], ~bounds[0]).bit_length() + adder.signed < adder.bits:
-            raise NotProvedError(f"{adder.cell.source}: no input was found that takes all {adder.bits} bits")
+    found: dict[tuple[str, str, int], tuple[int, Reached]] = {}  # the furthest of each array
+    for adder, numbers in zip(adders, held, strict=True):
+        each = np.stack(numbers)
+        least, greatest = int(each.min(axis=0).argmin()), int(each.max(axis=0).argmax())
+        bounds = int(each.min()), int(each.max())
+        needed = max(bounds[1], ~bounds[0]).bit_length() + adder.signed
         vectors = tuple(x[least].tolist()), tuple(x[greatest].tolist())
-        found.append(Reached(adder.cell.source, adder.bits, bounds, vectors))
-    return found
+        reached = Reached(adder.cell.source, adder.bits, bounds, vectors)
+        if adder.array not in found or found[adder.array][0] < needed:
+            found[adder.array] = needed, reached
+    for needed, reached in found.values():
+        if needed < reached.bits:
+            raise NotProvedError(f"{reached.source}: no input was found that takes all {reached.bits} bits")
+    return [reached for _, reached in found.values()]
+
+
+def _numbers(run: Driven, adder: Adder) -> Integers:
+    """What an adder holds, in every sample."""
+    numbers = np.array(run.machine.numbers(adder.cell.ports["Y"][: adder.bits]))
+    return numbers - ((numbers >> (adder.bits - 1)) << adder.bits) if adder.signed else numbers

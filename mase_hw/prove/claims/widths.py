@@ -6,18 +6,18 @@ of which takes its highest bit. Adders that are one array, written once in a loo
 the widest of their sums, over all steps. Where sums are accumulated step by step, the accumulators are looked at: the
 adders whose highest bits reach the output through no other adder of data, and the finished sums that they hold; those
 on the way are known modulo. What clamps a sum reads it as a signed number, so its sign counts. The highest bits of an
-adder that lead to no output are not built, and do not count.
+adder that lead to no output are not built, and do not count. Of a pipe whose sums are not affine, inputs that take the
+highest bit are found by trying.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import takewhile
 
 import numpy as np
 
-from mase_hw.ir import Component
+from mase_hw.ir import Component, Pipe
 from mase_hw.numerics import signed_width
 from mase_hw.prove.claims.claim import NotProvedError, Reached
 from mase_hw.prove.claims.replay import Adder, replay, search
@@ -30,7 +30,6 @@ from mase_hw.prove.words.sums import Sum
 from mase_hw.prove.words.symbolic import Symbolic
 
 ADDERS = ("$add", "$sub")
-_INDEX = re.compile(r"\[\d+\]|\$\d+$")  # the lane of a loop, the number that Yosys gives a cell
 
 
 @dataclass(frozen=True)
@@ -61,24 +60,24 @@ def prove_widths(
             signed = adder.signed if done else bool(one.cell.parameters["A_SIGNED"])
             needed = one.lift + _needed(lo, hi, adder.bits - one.lift, signed)
             found = _Judged(one, adder, needed)
-            key = (one.cell.source, _INDEX.sub("", one.cell.name), adder.bits)
-            arrays[key] = max(arrays.get(key, found), found, key=lambda judged: judged.size)
+            arrays[adder.array] = max(arrays.get(adder.array, found), found, key=lambda judged: judged.size)
     hidden = _hidden(adders, symbolic, {source for source, *_ in arrays} if accumulates else None)
     unsure = {adder.cell.source for adder in hidden}
     for (source, _, bits), judged in arrays.items():
         if bits > max(judged.needed, 0 if finished is None else finished.constant_bits):
             refuted = not accumulates and source not in unsure
             raise NotProvedError(f"{source}: {bits} bits for sums that need {judged.needed}", refuted=refuted)
-    if hidden and accumulates:
+    if hidden and accumulates and (not isinstance(component, Pipe) or any(adder.again for adder in hidden)):
         raise NotProvedError(f"{hidden[0].cell.source}: no finished sum was found that is affine")
     widest = sorted(arrays.values(), key=lambda judged: -judged.adder.bits)
     reached = replay(component, netlist, [judged.widest for judged in widest], symbolic.words)
-    reached += search(component, netlist, hidden)
+    tried = search(component, netlist, hidden)
+    reached += tried
     if not reached:
         return "there is no adder of data", ()
     what = "accumulators, or arrays of them" if accumulates else "adders, or arrays of adders"
     text = f"{len(reached):,} {what}: each holds both bounds of its sum, replayed, and has no bit to spare"
-    more = f"; {len(hidden)} of them on inputs found by trying, the most that these give" if hidden else ""
+    more = f"; {len(tried)} of them on inputs found by trying, the most that these give" if tried else ""
     return text + more, tuple(reached)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from fuzzing.cases import Case
 from fuzzing.files import write_case
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build
 from mase_hw.flow import emit

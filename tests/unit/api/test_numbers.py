@@ -13,7 +13,8 @@ from nets import config, seeded, types
 from torch import Tensor, nn
 
 import mase_hw
-from mase_hw.notebook import diagram_svg, table
+from mase_hw.html import table
+from mase_hw.notebook import diagram_svg
 from mase_hw.report.diagram import Box, Diagram, Wire
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from mase_hw.checkpoints import load_checkpoint
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.datasets import load_dataset
 from mase_hw.models import input_shape, load_model
 

@@ -15,7 +15,7 @@ import pytest
 
 from mase_hw.cli import main
 from mase_hw.cli.new_text import SHAPES, toml_text
-from mase_hw.config import config_of, load_config
+from mase_hw.config_file import config_of, load_config
 from mase_hw.emit import read_build
 from mase_hw.numerics import Fixed
 

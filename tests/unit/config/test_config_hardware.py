@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mase_hw.config import load_config
 from mase_hw.config.hardware import HardwareSpec, HardwareTarget
 from mase_hw.config.write import toml_text
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 
 TOML = """\

@@ -9,14 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mase_hw.config import (
-    HardwareSpec,
-    HardwareTarget,
-    QuantSpec,
-    TrainingConfig,
-    load_config,
-    parse_quantize,
-)
+from mase_hw.config import HardwareSpec, HardwareTarget, QuantSpec, TrainingConfig, parse_quantize
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import Collector, Place, ProblemsError
 from mase_hw.numerics import Fixed, Rounding
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 
 # name: (the TOML, the text of every problem)

@@ -12,7 +12,7 @@ from support import quantize_input, run_quantized
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.flow import compile_model
 from mase_hw.models import load_model
 from mase_hw.numerics import Fixed

@@ -12,7 +12,7 @@ from qonnx_nets import Net, execute, random_net, samples
 from support import quantize_input, run_quantized
 
 from mase_hw.cli import cli
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Samples, write_build
 from mase_hw.flow import Compiled, compile_model

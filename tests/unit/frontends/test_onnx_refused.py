@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from qonnx_nets import DOMAIN, Net
 
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 
 W = np.eye(2, 3)

@@ -14,7 +14,7 @@ from support import quantize_input
 from torch import fx
 
 from mase_hw.cli import cli
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.flow import compile_model, emit
 from mase_hw.frontends.onnx_names import Names, identifier, layer_candidates

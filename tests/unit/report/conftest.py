@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.emit import Build, read_build
 from mase_hw.flow import emit
 

@@ -8,8 +8,9 @@ from optuna import Study
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from mase_hw.config import Config, load_config
+from mase_hw.config import Config
 from mase_hw.config.search import SearchConfig, parse_search
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import Collector
 from mase_hw.search.prepare import Prepared, prepare
 from mase_hw.search.storage import open_storage

@@ -12,7 +12,7 @@ import torch
 from optuna.storages import InMemoryStorage
 from searches import BITS, CHANNELS, NORM, TRAIN, WIDTHS, complete, run, write
 
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.flow import compile_model, emit
 from mase_hw.loading import load_weights
 from mase_hw.search.best import toml, write_winner

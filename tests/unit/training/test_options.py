@@ -8,8 +8,8 @@ import click
 import pytest
 
 from mase_hw.cli.options import load_options
-from mase_hw.config import load_config
 from mase_hw.config.write import toml_text
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 
 TOML = """\

@@ -11,7 +11,8 @@ from cases import SETTINGS, Functional, Net, blobs, net
 from torch import nn
 
 from mase_hw.checkpoints import load_checkpoint
-from mase_hw.config import Config, load_config
+from mase_hw.config import Config
+from mase_hw.config_file import load_config
 from mase_hw.flow import compile_model
 from mase_hw.models.fit import check_fit
 from mase_hw.training import evaluate, train
