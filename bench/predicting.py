@@ -84,7 +84,8 @@ def command(largest: int) -> None:
         first = first or each
         click.echo(
             f"{size} x {size}: {beats:,} beats in, {int(timing.interval):,} cycles a sample, "
-            f"predicted in {seconds:.1f} s of CPU; {1e6 * each:.0f} us a beat, {each / first:.2f}x that of {sizes[0]} x {sizes[0]}"
+            f"predicted in {seconds:.1f} s of CPU; {1e6 * each:.0f} us a beat, "
+            f"{each / first:.2f}x that of {sizes[0]} x {sizes[0]}"
         )
 
 

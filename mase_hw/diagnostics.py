@@ -9,6 +9,8 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
+PLACE_KEY = "place"  # of node.meta
+
 
 @dataclass(frozen=True)
 class Place:

@@ -6,9 +6,8 @@ from typing import Any
 
 from torch import fx, nn
 
-from mase_hw.diagnostics import Place
+from mase_hw.diagnostics import PLACE_KEY, Place
 from mase_hw.graph.opcodes import op_of_function, op_of_method, op_of_module
-from mase_hw.graph.tracer import PLACE_KEY
 
 
 class MaseMetadata:

@@ -10,12 +10,10 @@ from torch import fx, nn
 from torch.fx.proxy import TraceError
 
 from mase_hw.config.table import nearest
-from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.diagnostics import PLACE_KEY, Problem, ProblemsError
 from mase_hw.graph.opcodes import is_quantized_class, known, op_of_module
 from mase_hw.graph.places import USER_ERRORS, place_of_error, place_of_forward, place_of_frame
 from mase_hw.graph.proxy import InplaceProxy
-
-PLACE_KEY = "place"  # of node.meta
 
 
 class Tracer(fx.Tracer):

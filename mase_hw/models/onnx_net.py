@@ -9,12 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, fx, nn
 
-from mase_hw.diagnostics import Collector, Place
+from mase_hw.diagnostics import PLACE_KEY, Collector, Place
 from mase_hw.frontends.onnx_file import OnnxModel, read_onnx
 from mase_hw.frontends.onnx_graph import OnnxNode, Reals
 from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_steps import Flatten, Join, Linear, Mul, Norm, Relu
-from mase_hw.graph.tracer import PLACE_KEY
 
 
 class OnnxNet(nn.Sequential):

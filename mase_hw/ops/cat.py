@@ -26,6 +26,7 @@ class CatOperator(Operator):
     quantized = "mase_hw.modules.joins:CatInteger"
     onnx = ("Concat",)
     hands_on = True
+    rounds = False
 
     def casts(self, layer: Layer, inputs: Sequence[Stream], result: Result | None) -> list[Result | None]:
         """All parts have one type: the layer's own, its reader's, or the narrowest that holds every part exactly."""

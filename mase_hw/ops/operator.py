@@ -81,6 +81,7 @@ class Operator(ABC):
     arguments: ClassVar[tuple[str, ...]] = ("data_in",)  # that a quantizer types
     hands_on: ClassVar[bool] = False  # left unquantized, it hands its reader's type on to what it reads
     stays_exact: ClassVar[bool] = False  # left unquantized, it takes what it reads exactly as it comes
+    rounds: ClassVar[bool] = True  # it has a requantize of its own, so its result may have another type than its input
     matrix: ClassVar[bool] = False  # mixes the features of a vector, so it can take any order of them in
     smallest: ClassVar[Choice] = Choice(1, 1)  # a choice that is quickly built, to learn the bounds of results
     keys: ClassVar[tuple[str, ...]] = ()  # keys of [passes.hardware] that are for it, beside lanes and FIFO depth

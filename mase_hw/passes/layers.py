@@ -148,6 +148,10 @@ def _typed(
     except ProblemsError as error:  # parameters that are no numbers; go on, to show the problems of all layers
         problems.problems += error.problems
         return None
+    if not operator_of(layer.op).rounds and spec.data_out not in (None, spec.data_in):
+        text = f"{layer.name}: a {layer.op} only moves numbers, so its data_out {spec.data_out} must be its data_in"
+        problems.add(text, layer.place, "delete data_out: the data_in of its reader types the result", layer.note)
+        return None
     return replace(layer, spec=spec, integers=integers), result
 
 

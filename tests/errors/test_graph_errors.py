@@ -104,6 +104,16 @@ model.toml:20: error: the input x is read in 2 different types
   note: add reads fixed(8, 3), rounded by integer
 """,
     ),
+    "a concatenation that would round": (
+        mlp("self.a = nn.Linear(6, 6)\n", "return torch.cat([self.a(x), x], 1)\n")
+        | toml_and(RELU.replace("relu", "cat") + "data_out_width = 6\ndata_out_frac_width = 2\n"),
+        """\
+mlp.py:12: error: cat: a cat only moves numbers, so its data_out fixed(6, 2) must be its data_in
+   12 |         return torch.cat([self.a(x), x], 1)
+  hint: delete data_out: the data_in of its reader types the result
+  note: cat is the cat called at mlp.py:12
+""",
+    ),
     "shapes that differ": (
         mlp("self.a = nn.Linear(6, 4)\nself.b = nn.Linear(6, 1)\n", "return self.a(x) + self.b(x)\n"),
         """\

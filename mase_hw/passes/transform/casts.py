@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import fx
 
+from mase_hw.diagnostics import PLACE_KEY
 from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_place
-from mase_hw.graph.tracer import PLACE_KEY
 from mase_hw.modules import QuantizedMixin
 from mase_hw.modules.unquantized import EXACT_FUNCTIONS
 from mase_hw.passes.analysis.init_metadata import metadata_of

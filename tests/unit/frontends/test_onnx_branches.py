@@ -13,7 +13,8 @@ from qonnx_graphs import BATCH, NETS, exact_sum, one_side, residual, run_graph, 
 from qonnx_nets import samples
 
 from mase_hw.cli import cli
-from mase_hw.config import Config, load_config
+from mase_hw.config import Config
+from mase_hw.config_file import load_config
 from mase_hw.flow import compile_model
 from mase_hw.models import input_shapes, load_model
 from mase_hw.numerics import Fixed, Rounding

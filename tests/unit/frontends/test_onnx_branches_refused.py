@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from qonnx_graphs import SCALE, TALL, A, B, Graph, trunk
 
-from mase_hw.config import load_config
+from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 
 

@@ -92,7 +92,8 @@ def norms(net: Net, x: Tensor) -> Tensor:
 
 
 QUANTIZED_JOINS = PLAIN | {op: spec(data_in=SIX) for op in ("add", "sub", "cat", "mul")}
-OUT_JOINS = PLAIN | {op: spec(Rounding.FLOOR, data_in=EIGHT, data_out=SIX) for op in ("add", "sub", "cat", "mul")}
+OUT_JOINS = PLAIN | {op: spec(Rounding.FLOOR, data_in=EIGHT, data_out=SIX) for op in ("add", "sub", "mul")}
+OUT_JOINS |= {"cat": spec(Rounding.FLOOR, data_in=EIGHT, data_out=EIGHT)}  # it only moves numbers
 WEIGHTS = PLAIN | {"mul": spec(data_in=SIX, weight=Fixed(5, 3))}
 TABLES = {"unquantized": PLAIN, "quantized": QUANTIZED_JOINS, "data_out": OUT_JOINS, "weights": WEIGHTS}
 
