@@ -86,6 +86,22 @@ def one_side() -> Graph:
     return net.join("Add", h, y, name="skip").quant(1, 5)
 
 
+def two_on_one_side() -> Graph:
+    """Two Quants in a row on one input of the sum, none on the other."""
+    net, h = trunk()
+    y = net.linear(B, "fc2", frac=3, bits=5).quant(4, 9).quant(1, 4, "coarse").tensor
+    z = net.at(h).linear(C, "fc3", frac=2, bits=4).tensor
+    return net.join("Add", y, z, name="skip")
+
+
+def exact_difference() -> Graph:
+    """A difference of sums of different reach, read by a layer without a Quant between them."""
+    net, h = trunk()
+    y = net.linear(B / 8, "fc2", frac=3, bits=3).tensor
+    z = net.at(h).linear(C * 4, "fc3", frac=1, bits=6).tensor
+    return net.join("Sub", y, z, name="diff").linear(TALL, "head", frac=1, bits=4)
+
+
 def exact_sum() -> Graph:
     """No Quant on the inputs of the sum and none behind it."""
     net, h = trunk()
@@ -189,7 +205,18 @@ def matmul_shared() -> Graph:
 NETS: dict[str, Callable[[], Graph]] = {
     made.__name__: made
     for made in (
-        *(residual, residual_twice, one_side, exact_sum, heads, returned_and_read, two_inputs, inputs_joined),
+        *(
+            residual,
+            residual_twice,
+            one_side,
+            two_on_one_side,
+            exact_sum,
+            exact_difference,
+            heads,
+            returned_and_read,
+            two_inputs,
+            inputs_joined,
+        ),
         *(
             concat,
             concat_mixed,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from qonnx_graphs import BATCH, NETS, exact_sum, one_side, residual, run_graph, scaled, two_inputs
+from qonnx_graphs import BATCH, NETS, exact_sum, one_side, residual, returned_and_read, run_graph, scaled, two_inputs
 from qonnx_nets import samples
 
 from mase_hw.cli import cli
@@ -81,6 +81,12 @@ def test_the_quant_behind_a_sum_of_exact_inputs_is_its_data_out(tmp_path: Path) 
     assert (spec.data_out, spec.rounding) == (Fixed(5, 1), Rounding.HALF_EVEN)
     assert spec.data_in is not None
     assert spec.data_in.frac == 6  # of the exact sums of fc2; nothing is rounded before the sum
+
+
+def test_a_quant_on_what_is_returned_and_read_is_the_data_out(tmp_path: Path) -> None:
+    entries = load_config(returned_and_read().save(tmp_path / "net.onnx")).quantize.entries
+    assert list(entries) == ["fc1", "head"]
+    assert entries["fc1"].data_out == entries["head"].data_in == Fixed(6, 3)
 
 
 def test_a_copy_of_the_model_knows_its_inputs(tmp_path: Path) -> None:

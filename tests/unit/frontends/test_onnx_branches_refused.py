@@ -24,6 +24,13 @@ def different(net: Graph, h: str, **given: Any) -> Graph:
     return net.join("Add", h, y, name="skip")
 
 
+def biased(net: Graph, h: str, *, returned: bool) -> Graph:
+    """A MatMul whose sums are read without their bias too, by the output or by a node."""
+    y = net.node("MatMul", h, net.quant_of(net.constant(B, "mm.weight"), 3, 5))
+    with_bias = net.node("Add", y, net.constant(SCALE), name="bias")
+    return net.returns(with_bias, y if returned else net.node("Relu", y))
+
+
 ALIKE = "  hint: quantize its inputs alike (Brevitas: one QuantIdentity for all of them)"
 REFUSED: dict[str, tuple[Callable[[], Graph], str]] = {
     "different types": (
@@ -69,6 +76,13 @@ REFUSED: dict[str, tuple[Callable[[], Graph], str]] = {
         "node m (Mul): its weight has no Quant and is made of floats that no type of 32 bits or fewer has exactly\n"
         "  hint: put a Quant behind the constant, or let the TOML round it:\n",
     ),
+    **{
+        f"bias of shared sums, returned {returned}": (
+            lambda returned=returned: refused(lambda net, h: biased(net, h, returned=returned)),  # type: ignore[misc]
+            "node bias (Add): an Add that is not the bias right after a MatMul is not supported\n",
+        )
+        for returned in (False, True)
+    },
     "unread input": (
         lambda: Graph(x=6, side=6).quant(2, 4).linear(A),
         "the input 'side' leads to no output\n  hint: export the model without this input",
