@@ -1,4 +1,4 @@
-"""In-place operations: afterwards the graph says what torch computes, and no add, sub or mul overwrites anything."""
+"""In-place operations: afterwards the graph says what torch computes, and nothing but a ReLU overwrites anything."""
 
 from __future__ import annotations
 
@@ -40,10 +40,17 @@ def settle_inplace(model: fx.GraphModule) -> None:
                         changed = True
             if op != "relu" and source.op != "get_attr":
                 # Overwriting would also squeeze a float64 result into float32.
-                node.target = op if isinstance(node.target, str) else INPLACE_OPERATORS[node.target]
+                node.target = _plain(node.target, op)
                 changed = True
     if changed:
         model.recompile()
+
+
+def _plain(target: fx.node.Target, op: str) -> fx.node.Target:
+    """The method or function that computes the same and overwrites nothing."""
+    if isinstance(target, str):
+        return op if target.startswith("__") else target.rstrip("_")
+    return INPLACE_OPERATORS.get(target, target)
 
 
 def _check_views(node: fx.Node, source: fx.Node, position: dict[fx.Node, int], problems: Collector) -> None:

@@ -162,13 +162,12 @@ def arguments(node: fx.Node, op: str) -> dict[str, Any]:
 
 
 def is_inplace(node: fx.Node, op: str, module: nn.Module | None) -> bool:
-    """Whether a relu, an add, a sub or a mul overwrites its (first) input."""
-    if op not in ("relu", "add", "sub", "mul"):
+    """Whether an operator overwrites its (first) input: torch's names for that end with `_`, or begin with `__i`."""
+    if op not in operators():
         return False
     if module is not None:
         return bool(getattr(module, "inplace", False))
-    if isinstance(node.target, str):
-        return node.target.startswith("__i") if node.target.endswith("__") else node.target.endswith("_")
-    if op != "relu":
-        return node.target in INPLACE_OPERATORS
-    return node.target in (F.relu_, torch.relu_) or bool(arguments(node, "relu").get("inplace", False))
+    if node.target in INPLACE_OPERATORS or bool(arguments(node, op).get("inplace", False)):
+        return True
+    name = node.target if isinstance(node.target, str) else str(getattr(node.target, "__name__", ""))
+    return name.startswith("__i") if name.endswith("__") else name.endswith("_")

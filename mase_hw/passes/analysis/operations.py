@@ -4,7 +4,7 @@
 |---|---|
 | linear, conv1d, conv2d | outputs x weights of one output: one multiply-accumulate is one computation |
 | batch norm | 4 x elements: subtract, divide, multiply, add |
-| relu, leaky_relu, hardtanh, add, sub, mul | elements of the result |
+| leaky_relu, hardtanh, and every other operator: relu, add, sub, mul | elements of the result |
 | max_pool2d, avg_pool2d | outputs x elements of the window |
 | adaptive_avg_pool2d, mean | elements of the input |
 | flatten, view, reshape, transpose, identity, dropout (eval), ... | 0: nothing is computed |
@@ -22,10 +22,11 @@ from torch import fx
 
 from mase_hw.graph import get_node_module
 from mase_hw.graph.opcodes import arguments
+from mase_hw.ops.operator import operators
 
 MATRIX = ("linear", "conv1d", "conv2d")
 NORMS = ("batch_norm", "batch_norm1d", "batch_norm2d")
-_PER_RESULT = ("relu", "leaky_relu", "hardtanh", "add", "sub", "mul")
+_PER_RESULT = ("leaky_relu", "hardtanh")
 _WINDOWS = ("max_pool2d", "avg_pool2d")
 _PER_INPUT = ("adaptive_avg_pool2d", "mean")
 _NOTHING = (
@@ -44,7 +45,7 @@ def computations(node: fx.Node, common: Mapping[str, Any]) -> int | None:
         return outputs * prod(_shape(common, "args", "weight")[1:])
     if op in NORMS:
         return 4 * outputs
-    if op in _PER_RESULT:
+    if op in _PER_RESULT or op in operators():
         return outputs
     if op in _WINDOWS:
         return outputs * _window(node, op)

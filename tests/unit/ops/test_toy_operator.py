@@ -28,6 +28,8 @@ from mase_hw.graph import MaseGraph, get_mase_op, get_mase_type
 from mase_hw.ir import Component
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops.operator import OPERATORS, operators
+from mase_hw.passes import add_common_metadata_analysis_pass
+from mase_hw.passes.analysis.operations import computations
 from mase_hw.simulate.stimulus import stimulus
 
 HERE = Path(__file__).parent
@@ -88,6 +90,31 @@ def test_whatever_means_it_is_known() -> None:
     assert len(calls) == 5
     assert {get_mase_op(node) for node in calls} == {"abs"}
     assert {get_mase_type(node) for node in calls} == {"builtin_func"}
+
+
+class Overwrites(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(5, 6), nn.Linear(6, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.fc1(x)
+        x.abs_()
+        return self.fc2(x)
+
+
+def test_in_place() -> None:
+    tables = by_type(linear=LAYER, abs=spec(data_in=BYTE))
+    compiled = compile_model(randomized(Overwrites()), (5,), tables, top="net")
+    assert [node.op for node in compiled.design.nodes] == ["linear", "abs", "linear"]
+    assert_software_equal(compiled)
+
+
+def test_its_computations_are_counted() -> None:
+    graph = MaseGraph(Ways())
+    add_common_metadata_analysis_pass(graph, {"dummy_in": {"x": torch.zeros(1, 6)}})
+    counted = [computations(node, node.meta["mase"].common) for node in graph.nodes if node.op.startswith("call_")]
+    assert counted == [6] * 5
 
 
 def drawn(k: int) -> Compiled:
