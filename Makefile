@@ -14,11 +14,12 @@ PIP  := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 OLD := mase-hw needs Python 3.11 or newer and $(PYTHON) is %d.%d; name another one: make PYTHON=python3.11
 
-.PHONY: help sim test browser check bench bench-hardware fuzz docs clean
+.PHONY: help sim lint test test-all browser check bench bench-hardware fuzz docs clean
 
 help:
 	@echo "make sim      emit a model and simulate it: MODEL=my.toml (default $(MODEL)), SIM='--seed 1'"
-	@echo "make test     the whole test suite: TEST='-k relu --durations=15', JOBS=2"
+	@echo "make test     formatter, linter, types and the tests: TEST='-k relu --durations=15', JOBS=2"
+	@echo "make test-all the same with the tests that take long"
 	@echo "make browser  on a CI machine, as root: Chromium, in which tests look at the pages of reports"
 	@echo "make check    formatter, linter, types, fast tests"
 	@echo "make bench    timings, as ratios: BENCH='--json bench.json'"
@@ -54,14 +55,19 @@ browser:
 	@command -v chromium >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium fonts-dejavu-core; } \
 	  >/dev/null 2>&1 || echo "no Chromium: the tests that look at pages are skipped"
 
-test: $(VENV)/.dev $(if $(CI),browser)
-	$(BIN)/python -m pytest -n $(JOBS) $(TEST)
-
-check: $(VENV)/.dev
+lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(TEST)
+
+test: lint $(if $(CI),browser)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not nightly" $(TEST)
+
+test-all: lint $(if $(CI),browser)
+	$(BIN)/python -m pytest -n $(JOBS) $(TEST)
+
+check: lint
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not nightly" $(TEST)
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/run.py $(BENCH)

@@ -28,7 +28,7 @@ def _entry(point: Point) -> dict[str, Any]:
         "luts": point.design.cost().cells,
         "cost": asdict(point.design.cost()),
         "hardware": dict(point.hardware),
-        "nodes": {name: asdict(choice) for name, choice in point.chosen.items()},
+        "nodes": {name: choice.metadata() for name, choice in point.chosen.items()},
     }
 
 

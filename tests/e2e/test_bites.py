@@ -66,8 +66,8 @@ MUTANTS = {
     ),
     "a buffer that never frees": Mutant(
         "toy_seq_blocks_2.sv",
-        r"full_q\[read_half_q\] <= 1'b0",
-        "full_q[read_half_q] <= 1'b1",
+        r"full_d\[read_half_q\] = 1'b0",
+        "full_d[read_half_q] = 1'b1",
         "(seq_blocks_2)",
     ),
     "valid that waits for ready": Mutant(

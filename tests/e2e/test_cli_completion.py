@@ -46,7 +46,7 @@ def installed(shell: str) -> pytest.MarkDecorator:
 def test_bash() -> None:
     assert complete("") == list(COMMANDS)
     assert complete("e") == [name for name in COMMANDS if name.startswith("e")]
-    assert complete("emit", "--") == ["--out", "--json", "--quiet", "--verbose", "--help"]
+    assert complete("emit", "--") == ["--out", "--replace", "--json", "--quiet", "--verbose", "--help"]
     assert complete("sim", "--stall", "") == ["none", "gaps", "pressure", "both", "all"]
     assert complete("show", "") == list(pages())
     assert complete("completion", "z") == ["zsh"]

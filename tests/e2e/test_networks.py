@@ -15,6 +15,7 @@ MODELS = ("jsc-tiny", "jsc-toy", "jsc-s", "test-hhy")
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("kind", "interval"), [("unrolled", 1), ("serial", 8), ("folded", 16)])
 @pytest.mark.parametrize("name", MODELS)
 def test_model_in_rtl(name: str, kind: str, interval: int, tmp_path: Path) -> None:

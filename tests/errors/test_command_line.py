@@ -66,7 +66,7 @@ def test_from_a_shell(desk: Desk) -> None:
         "",
         "mlp.py:13: error: act: Sigmoid is not supported in hardware\n"
         "   13 |         return self.act(self.fc(x))\n"
-        "  hint: supported: linear, relu, batch_norm1d, flatten, identity, dropout\n",
+        "  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout\n",
     )
     done = shell("sim", "nowhere")
     assert (done.returncode, done.stdout, done.stderr) == (

@@ -12,7 +12,7 @@ from mase_hw.simulate.bench import Integers
 
 # Two registered stages: `a` after the first, the output after the second. What a wrong one changes is a $name.
 _TWO_STAGES = Template("""\
-module two_stages (
+module two_stages #(parameter bit CheckStreams = 1'b0) (
   input  logic clk,
   input  logic rst,
   input  logic [$top:0] data_in_0,
