@@ -14,9 +14,11 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[2]
 TARGETS = {
     "sim": ('mase-hw emit "examples/digits/model.toml"', 'mase-hw sim "examples/digits/model.toml"'),
-    "test": ("python -m pytest -n 2",),
+    "test": ("ruff check .", "bin/mypy", 'python -m pytest -n 2 -m "not nightly"'),
+    "test-all": ("ruff check .", "bin/mypy", "python -m pytest -n 2"),
+    "lint": ("ruff format --check .", "ruff check .", "bin/mypy"),
     "browser": ("apt-get install -y --no-install-recommends chromium",),
-    "check": ("ruff format --check .", "ruff check .", "bin/mypy", 'pytest -n 2 -m "not slow"'),
+    "check": ("ruff format --check .", "ruff check .", "bin/mypy", 'pytest -n 2 -m "not slow and not nightly"'),
     "bench": ("python bench/run.py",),
     "bench-hardware": ("python bench/hardware.py",),
     "fuzz": ("python bench/fuzz.py",),
@@ -91,7 +93,7 @@ def test_variables_reach_the_commands(fresh: Path) -> None:
     calls = _make(fresh, "-n", "sim", "MODEL=my nets/a.toml", "SIM=--seed 3").stdout
     assert 'mase-hw emit "my nets/a.toml"' in calls
     assert 'mase-hw sim "my nets/a.toml" --seed 3' in calls
-    assert "pytest -n 1 -k relu" in _make(fresh, "-n", "test", "JOBS=1", "TEST=-k relu").stdout
+    assert 'pytest -n 1 -m "not nightly" -k relu' in _make(fresh, "-n", "test", "JOBS=1", "TEST=-k relu").stdout
 
 
 def test_clean_keeps_the_environment_unless_asked(fresh: Path) -> None:
