@@ -86,10 +86,14 @@ def _table(manifest: Mapping[str, Any]) -> Table:
         types = [type_text(node[side]) for side in ("data_in", "data_out")]
         numbers = [str(node[key]) for key in ("interval", "latency")]
         table.add_row(node["name"], node["op"], built(node, manifest), lanes, *types, *numbers, *_figures(node["cost"]))
-    between = [entry["cost"] for name, entry in components.items() if name not in owned]
+    between = [entry for name, entry in components.items() if name not in owned]
     if between:
-        sums = {key: sum(cost[key] for cost in between) for key in between[0]}
-        table.add_row("between nodes", "", f"{len(between)} skids", *[""] * 5, *_figures(sums))
+        costs = [entry["cost"] for entry in between]
+        sums = {key: sum(cost[key] for cost in costs) for key in costs[0]}
+        forks = sum(entry["kind"] == "fork" for entry in between)
+        counts = ((forks, "fork"), (len(between) - forks, "skid"))
+        what = ", ".join(f"{count} {name}{'s' * (name == 'skid' or count > 1)}" for count, name in counts if count)
+        table.add_row("between nodes", "", what, *[""] * 5, *_figures(sums))
     table.add_section()
     table.add_row("total", *[""] * 7, *_figures(manifest["cost"]))
     return table
