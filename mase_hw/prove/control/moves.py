@@ -24,6 +24,10 @@ from mase_hw.prove.claims.timing import cone_of
 from mase_hw.prove.control.explore import cloned
 from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
 from mase_hw.prove.netlist.plain import PlainMachine
+from mase_hw.prove.words.carried import UNKNOWN
+from mase_hw.prove.words.machine import Machine
+from mase_hw.prove.words.symbolic import Symbolic
+from mase_hw.prove.words.words import Words
 
 MAX_STATES = 200_000
 Beat = tuple[int, int]  # an input, and the number of one of its beats
@@ -89,17 +93,19 @@ class _Walk:
         self.machine = PlainMachine(netlist, np.random.default_rng(0), len(self.combinations))
 
     def reset(self) -> _State:
-        """What one cycle of reset leaves, whatever was there before: the same control for all inputs."""
-        found = set()
-        for _ in range(2):  # the machine's registers start with any bits
-            self._put((None,) * len(self.control), reset=1)
-            self.machine.settle()
-            self.machine.tick()
-            found |= {tuple(self._bit(q, n) for q, _ in self.control) for n in range(len(self.combinations))}
-            self.machine = PlainMachine(self.netlist, np.random.default_rng(1), len(self.combinations))
-        if len(found) != 1:
+        """What one cycle of reset leaves, whatever was there before: every register and input starts unknown."""
+        machine = Machine(self.netlist, Symbolic(Words(np.zeros(1, np.int64), np.ones(1, np.int64))))
+        flops = [cell for cell in self.netlist.cells if cell.type == "$dff"]
+        for nets in (*self.netlist.ports.values(), *(cell.ports["Q"] for cell in flops)):
+            machine.values |= {net: UNKNOWN for net in nets if isinstance(net, int)}
+        machine.set("rst", [1])
+        machine.settle()
+        machine.tick()
+        found = [machine.values[q] for q, _ in self.control]
+        known = tuple(bit for bit in found if isinstance(bit, int))
+        if len(known) != len(found):
             raise NotProvedError("registers of its control are not reset")
-        return _State(found.pop(), (0,) * self.ins, (0,) * self.outs, (None,) * len(self.data))
+        return _State(known, (0,) * self.ins, (0,) * self.outs, (None,) * len(self.data))
 
     def steps(self, state: _State, model: Control) -> Iterator[tuple[_State, Control]]:
         self._put(state.control, reset=0)
