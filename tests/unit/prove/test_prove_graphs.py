@@ -83,6 +83,11 @@ BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
     "the fork loses the skid": (FORK, "skid_valid_q ? skid_q : data_in_0", "data_in_0"),
     "a branch is turned round": (FORK, "assign data_out_1 = out_q;", "assign data_out_1 = {out_q[0], out_q[19:1]};"),
     "the fork takes while it is full": (FORK, "data_in_0_ready = !skid_valid_q;", "data_in_0_ready = 1'b1;"),
+    "a flag that is not reset": (
+        FORK,
+        "      skid_valid_q <= 1'b0;\n    end else if (out_free)",
+        "    end else if (out_free)",
+    ),
     "a difference the other way": (("input skipped", "dut_d.sv"), "term0 - term1", "term1 - term0"),
     "operands exchanged in the top": (
         ("input skipped", "dut.sv"),
