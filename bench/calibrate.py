@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -115,8 +115,11 @@ def measure(config: Config, made: Design) -> tuple[Cost, str]:
     return done.total, done.tool
 
 
-def fill() -> None:
-    """Synthesizes what is missing, those to fit first; the file is written after each."""
+def fill(kinds: Sequence[str] = ()) -> None:
+    """Synthesizes what is missing, of these kinds alone if any are named; those to fit first.
+
+    The file is written after each.
+    """
     stored = read_grid()
     known, wanted = stored["components"], grid()
     kept = {}
@@ -124,6 +127,10 @@ def fill() -> None:
         config, made = wanted[name], design(wanted[name])
         digest = sha256(made)
         entry = known.get(name)
+        if kinds and config["kind"] not in kinds:
+            if entry:
+                kept[name] = entry
+            continue
         if not entry or entry["config"] != config or entry["rtl_sha256"] != digest:
             cost, stored["yosys"] = measure(config, made)
             entry = {"config": config, "rtl_sha256": digest, "measured": asdict(cost)}
@@ -175,9 +182,12 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare only, without Yosys")
     parser.add_argument("--half", choices=HALVES, help="show one half only: to fit, look at `fit` alone")
     parser.add_argument("--each", action="store_true", help="show every component")
+    parser.add_argument(
+        "--kind", action="append", choices=tuple(COUNTS), help="measure this kind only; may be repeated"
+    )
     arguments = parser.parse_args()
     if not arguments.check:
-        fill()
+        fill(arguments.kind or ())
     show(compare(read_grid()), [arguments.half] if arguments.half else HALVES, arguments.each)
     return 0
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import frame_grid
 import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file
@@ -52,6 +53,7 @@ COUNTS = {
     "folded_trained": 16,  # layers of a trained net on narrow arrays, as slow designs have them
     "serial_trained": 4,
     "unrolled_trained": 4,
+    **frame_grid.COUNTS,
 }
 # Both halves of a kind's earlier draw were looked at when its formula was made, so it was drawn again from new numbers.
 DRAWN_AGAIN = {"norm_beats": (1,), "cast": (1,), "relu": (1,), "fifo": (3,)}
@@ -86,12 +88,16 @@ def design(config: Config) -> Design:
 
 
 def build(config: Config) -> Component:
+    if config["kind"] in frame_grid.COUNTS:
+        return frame_grid.build(config)
     x = full_range("data_in_0", config["features"], config["lanes"], _fixed(config["x"]))
     made = _BUILDERS[config["kind"]](x, config)
     return (made.rectified() or made) if config.get("rectify") else made
 
 
 def _draw(kind: str, rng: np.random.Generator) -> Config:
+    if kind in frame_grid.COUNTS:
+        return frame_grid.draw(kind, rng)
     if kind.endswith("_trained"):
         return _draw_trained(kind.removesuffix("_trained"), rng)
 

@@ -19,16 +19,19 @@ from fuzzing.batch import Ran, run_batch
 from fuzzing.cases import Case
 from fuzzing.coverage import LOG, entry, read_log, summary
 from fuzzing.draw import draw_case, shrink
-from fuzzing.run import SECONDS, Result, run_case, within
+from fuzzing.run import SECONDS, run_case, within
 from fuzzing.save import command_in, save_case
-
-SHRUNK = 2  # failures of one kind that are shrunk: that takes minutes, and more of them seldom tell more
 
 
 @click.command()
 @click.option("--count", default=200, show_default=True, type=click.IntRange(1), help="Cases.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The number of the first case.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Stop after so long.  [default: never]")
+@click.option("--seconds", default=SECONDS, show_default=True, type=click.IntRange(1), help="The most for a step.")
+@click.option(
+    "--shrunk", default=2, show_default=True, type=click.IntRange(0), help="Failures of one kind to shrink, in minutes."
+)
+@click.option("--no-sim", is_flag=True, help="Emit and prove alone: several times as many cases in the same time.")
 @click.option("--batch", default=8, show_default=True, type=click.IntRange(1), help="Designs in one simulation.")
 @click.option(
     "--out",
@@ -37,7 +40,9 @@ SHRUNK = 2  # failures of one kind that are shrunk: that takes minutes, and more
     type=click.Path(file_okay=False, path_type=Path),
     help="The log, the failures, and the folder to work in.",
 )
-def command(count: int, seed: int, minutes: float | None, batch: int, out: Path) -> None:
+def command(
+    count: int, seed: int, minutes: float | None, seconds: int, shrunk: int, no_sim: bool, batch: int, out: Path
+) -> None:
     """Draw cases, build, simulate and prove each; shrink and save those that fail. Exit code 1 if any did.
 
     A case is its number: the same one in every run. Those in OUT/log.jsonl are not run again, so a run that was
@@ -59,7 +64,7 @@ def command(count: int, seed: int, minutes: float | None, batch: int, out: Path)
     end = None if minutes is None else time.monotonic() + 60 * minutes
     errors = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    started = time.monotonic()
+    begun = time.monotonic()
     stopped = False
     with Progress(*columns, console=errors, disable=not errors.is_terminal) as bar:
         task = bar.add_task("fuzzing", total=count, completed=count - len(wanted))
@@ -67,32 +72,25 @@ def command(count: int, seed: int, minutes: float | None, batch: int, out: Path)
             for first in range(0, len(wanted), batch):
                 if end is not None and time.monotonic() > end:
                     break
-                _run(wanted[first : first + batch], out, console)
+                _run(wanted[first : first + batch], out, seconds, shrunk, not no_sim, console)
                 bar.advance(task, len(wanted[first : first + batch]))
         except KeyboardInterrupt:
             stopped = True
-    _report(out, seed, count, len(wanted), time.monotonic() - started, console)
+    _report(out, seed, count, len(wanted), time.monotonic() - begun, console)
     failed = any(one["status"] == "failed" for number, one in read_log(out).items() if seed <= number < seed + count)
     sys.exit(130 if stopped else int(failed))
 
 
-def _run(numbers: list[int], out: Path, console: Console) -> None:
+def _run(numbers: list[int], out: Path, seconds: int, shrunk: int, simulated: bool, console: Console) -> None:
     """A batch; its lines are written when all of it is done."""
     work, cases = out / "work", [draw_case(number) for number in numbers]
     shutil.rmtree(work, ignore_errors=True)
-    ran: list[Ran] = []
-
-    def whole() -> Result:
-        ran.extend(run_batch(cases, work, out / "cache"))
-        return Result("passed")
-
-    if within(SECONDS * len(cases), whole).status == "failed":  # one of them does not end: which?
-        ran = [_alone(case, work / "alone") for case in cases]
+    ran = run_batch(cases, work, out / "cache", seconds, simulated=simulated)
     kinds = Counter(str(one["kind"]) for one in read_log(out).values() if one["status"] == "failed")
     for number, one in zip(numbers, ran, strict=True):
         if one.result.status == "failed":
             kinds[one.result.kind] += 1
-            _save(number, one, kinds[one.result.kind] <= SHRUNK, out, console)
+            _save(number, one, kinds[one.result.kind] <= shrunk, out, console)
     with (out / LOG).open("a", encoding="utf-8") as log:
         for number, one in zip(numbers, ran, strict=True):
             log.write(json.dumps(entry(number, one)) + "\n")

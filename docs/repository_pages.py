@@ -19,6 +19,7 @@ PAGES = {
     "CHANGELOG.md": "project/changelog.md",
     "bench/README.md": "project/benchmarks.md",
     "examples/digits/README.md": "project/digits.md",
+    "examples/mnist/README.md": "project/mnist.md",
 }
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()[^()\s]+(?=\))")

@@ -203,7 +203,7 @@ class CompiledDesign:
         from mase_hw.report import document, render_page
 
         build = self._written()
-        path = build.path / "report" / "index.html" if html is None else Path(html)
+        path = build.results_folder("report") / "index.html" if html is None else Path(html)
         write_whole(path, render_page(document(build)))
         return path
 

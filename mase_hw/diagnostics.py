@@ -9,6 +9,9 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
+_SHOWN_FILE = 64 << 20  # bytes, of a file whose line is shown
+_SHOWN_LINE = 400  # characters
+MOST = 100  # problems of a phase; nobody reads more
 PLACE_KEY = "place"  # of node.meta
 
 
@@ -31,9 +34,12 @@ class Place:
         if not self.line:
             return None
         try:
-            return self.path.read_text(encoding="utf-8").splitlines()[self.line - 1].rstrip()
+            if not self.path.is_file() or self.path.stat().st_size > _SHOWN_FILE:
+                return None
+            line = self.path.read_text(encoding="utf-8").splitlines()[self.line - 1].rstrip()
         except (OSError, UnicodeDecodeError, IndexError):
             return None
+        return line if len(line) <= _SHOWN_LINE else f"{line[:_SHOWN_LINE]}..."
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,9 @@ class Collector:
         self, message: str, where: Place | None = None, hint: str | None = None, notes: tuple[str, ...] = ()
     ) -> None:
         self.problems.append(Problem(message, where, hint, notes))
+        if len(self.problems) >= MOST:
+            self.problems.append(Problem(f"there may be more than these {MOST} problems"))
+            self.raise_if_any()
 
     def attempt(self, step: Callable[[], Result]) -> Result | None:
         """What `step` gives, or None: its problems are kept, so that those of the next step are shown with them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from torch import fx
 
 from mase_hw.graph import MaseGraph
 from mase_hw.layers import LayerGraph, Order
-from mase_hw.ops.operator import operator_of
-from mase_hw.passes.branches import joined_order
+from mase_hw.passes.frames import stream_order
+from mase_hw.passes.node_layers import as_order
 
 _SAMPLES = 256
 _VALUES = 1 << 17  # of the widest layer, so that wide networks do not make large builds
@@ -42,7 +43,7 @@ def float_layers(
     With several inputs, `samples` has an array for each, and they are `input.<name>`.
     Computed in float64 and stored in float32: so the same bytes come out however torch splits its sums.
     """
-    widest = max(*(x.features for x in layers.inputs), *(layer.out_features for layer in layers.layers))
+    widest = max(prod(layers.frame_of(name)) * layers.features_of(name) for name in layers.readers)
     count = max(1, min(_SAMPLES, _VALUES // widest))
     arrays = [array[:count] for array in (samples if isinstance(samples, tuple) else (samples,))]
     recorder = _Recorder(copy.deepcopy(graph.model).double(), {layer.name for layer in layers.layers})
@@ -62,10 +63,9 @@ def stream_orders(layers: LayerGraph) -> dict[str, Order]:
     """The order of every input and of every layer's result."""
     orders: dict[str, Order] = {x.name: x.order for x in layers.inputs}
     for layer in layers.layers:
-        read = [None if (order := orders[name]) is None else np.array(order) for name in layer.inputs]
-        joined = joined_order(layer.op, read, [layers.features_of(name) for name in layer.inputs])
-        # A matrix takes the order of its input in.
-        orders[layer.name] = None if operator_of(layer.op).matrix or joined is None else tuple(joined.tolist())
+        orders[layer.name] = layer.order
+        if layer.frame:
+            orders[layer.name] = as_order(stream_order((layer.out_features, *layer.out_frame)))
     return orders
 
 

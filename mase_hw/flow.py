@@ -46,6 +46,7 @@ class Compiled:
     graph: MaseGraph  # quantized, with metadata
     layers: LayerGraph
     design: Design
+    notes: tuple[str, ...] = ()  # for the user, about the hardware
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def prepare(config: Config, module: nn.Module | None = None, *, as_it_is: bool =
     )
     if loaded.dataset is not None:
         check_labels(config, loaded.dataset, compiled.design.outputs[0].features)
-    notes = (*loaded.notes, *notes_of_saturation(compiled.graph))
+    notes = (*loaded.notes, *compiled.notes, *notes_of_saturation(compiled.graph))
     return Prepared(config, compiled, loaded.dataset, notes, loaded.files)
 
 
@@ -143,7 +144,7 @@ def compile_model(
     config, ruled = _parsed(dict(hardware or {}))
     graph = quantized_graph(model, shape, quantize, fuse_batch_norm=fuse_batch_norm)
     made = hardware_of(graph, config, target, ruled)
-    return Compiled(model, graph, made.layers, made.design)
+    return Compiled(model, graph, made.layers, made.design, made.notes)
 
 
 def _parsed(table: dict[str, Any]) -> tuple[HardwareConfig, QuantizeConfig | None]:

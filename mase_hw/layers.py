@@ -9,6 +9,7 @@ from math import prod
 
 from mase_hw.config.quantize import QuantSpec
 from mase_hw.diagnostics import Place
+from mase_hw.geometry import Frame, Geometry
 from mase_hw.numerics.rounding import Integers
 
 Order = tuple[int, ...] | None  # element k of a stream is element order[k] of torch's flattened tensor; None: the same
@@ -23,10 +24,23 @@ class Layer:
     spec: QuantSpec  # not quantized: only where the operator allows it
     in_features: int  # of all its inputs together, of one vector each
     out_features: int
-    integers: Mapping[str, Integers] = field(default_factory=dict)  # linear: weight, bias; batch norm: scale, shift
+    integers: Mapping[str, Integers] = field(default_factory=dict)  # linear: weight, bias; batch norm: scale, shift;
+    # a convolution has them in torch's shapes, an average has a divisor for each window
     place: Place | None = None  # the line of the user's model
     called: str = ""  # what the user's model calls, for messages: `Linear`, `torch.relu`
     inputs: tuple[str, ...] = ()  # the layers, or inputs of the model, that it reads, in the order of its arguments
+    frame: Frame = ()  # positions of what it reads; () where it reads a plain vector, also one that was a frame
+    geometry: Geometry | None = None  # of a layer that reads windows of its frame
+    groups: int = 1  # of a convolution: outputs of a group read the channels of that group alone
+    factor: Frame = ()  # of an upsampling: how often each position is repeated, in each dimension
+    order: Order = None  # of its result, where that is a plain vector; a frame goes position by position
+
+    @property
+    def out_frame(self) -> Frame:
+        """Positions of its result."""
+        if self.factor:
+            return tuple(size * times for size, times in zip(self.frame, self.factor, strict=True))
+        return self.frame if self.geometry is None else self.geometry.out_frame
 
     @property
     def note(self) -> tuple[str, ...]:
@@ -41,10 +55,11 @@ class ModelInput:
     name: str
     shape: tuple[int, ...]  # of one sample
     order: Order = None
+    frame: Frame = ()  # its positions, where it is read as a frame; the features are then those of one position
 
     @property
     def features(self) -> int:
-        return prod(self.shape)
+        return prod(self.shape) // prod(self.frame)
 
 
 @dataclass(frozen=True)
@@ -79,9 +94,22 @@ class LayerGraph:
         return found
 
     def features_of(self, name: str) -> int:
-        """Features of a result, or of an input of the model."""
+        """Features of one vector of a result, or of an input of the model."""
         layer = self.by_name.get(name)
-        return layer.out_features if layer else next(x.features for x in self.inputs if x.name == name)
+        return layer.out_features if layer else self._input(name).features
+
+    def frame_of(self, name: str) -> Frame:
+        """Positions of a result, or of an input of the model."""
+        layer = self.by_name.get(name)
+        return layer.out_frame if layer else self._input(name).frame
+
+    def features_read(self, layer: Layer) -> list[int]:
+        """Features of one vector of each input, as the layer reads it: a frame may be read as one long vector."""
+        sizes = ((self.features_of(name), prod(self.frame_of(name))) for name in layer.inputs)
+        return [features * positions // prod(layer.frame) for features, positions in sizes]
+
+    def _input(self, name: str) -> ModelInput:
+        return next(x for x in self.inputs if x.name == name)
 
     @property
     def input(self) -> ModelInput:

@@ -55,23 +55,25 @@ def reals(layers: LayerGraph) -> Reals:
 
 
 def quantize_inputs(layers: LayerGraph, samples: Arrays) -> tuple[Integers, ...]:
-    """Samples as the vectors of the input streams, in the streams' order."""
+    """Samples as the vectors of the input streams, [samples * positions, features], in the streams' order."""
     types, found = types_of(layers).inputs, []
     for x, rows in zip(layers.inputs, _each(samples), strict=True):
         wanted = types[x.name]
         flat = to_integers(rows.reshape(len(rows), -1), wanted.fixed, wanted.rounding)
-        found.append(flat if x.order is None else flat[:, list(x.order)])
+        ordered = flat if x.order is None else flat[:, list(x.order)]
+        found.append(np.ascontiguousarray(ordered.reshape(-1, x.features)))
     return tuple(found)
 
 
 def run_quantized(graph: MaseGraph, layers: LayerGraph, design: Design, samples: Arrays) -> tuple[Integers, ...]:
-    """What the quantized torch model computes, as integers of the outputs' types."""
+    """What the quantized torch model computes, as the vectors of the output streams."""
     found = []
     for stream, order, values in zip(design.outputs, layers.output_orders, forward(graph.model, samples), strict=True):
         scaled = values.reshape(len(values), -1) * 2.0**stream.fixed.frac
         integers = scaled.astype(np.int64)
         assert np.array_equal(integers, scaled), "the quantized torch model left the grid of its output type"
-        found.append(integers if order is None else integers[:, list(order)])
+        ordered = integers if order is None else integers[:, list(order)]
+        found.append(np.ascontiguousarray(ordered.reshape(-1, stream.features)))
     return tuple(found)
 
 

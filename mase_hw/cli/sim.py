@@ -19,7 +19,14 @@ from mase_hw.simulate.check import Checked, Engine, SimRequest, accuracy, check
 
 @click.command("sim", short_help="Simulate a build and compare every stream with the software.")
 @click.argument("build", type=click.Path(path_type=Path))
-@click.option("--vectors", default=256, show_default=True, type=click.IntRange(0), help="Random vectors.")
+@click.option(
+    "--vectors", type=click.IntRange(0), help="Random vectors.  [default: 256; fewer where samples are large frames]"
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(0),
+    help="Samples of the data set, the first so many.  [default: all; fewer where they are large frames]",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of random vectors and stalls.")
 @click.option("--stall", type=click.Choice([*PATTERNS, "all"]), default="all", show_default=True, help="Stall pattern.")
 @click.option("--only", metavar="NAME", help="One bench: `design`, or a component's name.  [default: all]")
@@ -32,7 +39,16 @@ from mase_hw.simulate.check import Checked, Engine, SimRequest, accuracy, check
     help="cocotb sees every stream; native sees both ends and runs millions of vectors.",
 )
 @json_option
-def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, waves: bool, engine: Engine) -> None:
+def command(
+    build: Path,
+    vectors: int | None,
+    samples: int | None,
+    seed: int,
+    stall: str,
+    only: str | None,
+    waves: bool,
+    engine: Engine,
+) -> None:
     """Simulate the RTL in the folder BUILD and compare every stream with the software reference.
 
     BUILD may also be the TOML file of a build that `mase-hw emit` wrote to its default place.
@@ -48,12 +64,13 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
       mase-hw sim build/digits --stall both --seed 7 --vectors 10000
       mase-hw sim build/digits --waves
       mase-hw sim build/digits --engine native --vectors 1000000
+      mase-hw sim build/mnist --engine native --samples 10000 --stall none
     """
     if waves and engine == "native":
         raise click.UsageError("--waves needs --engine cocotb: the native engine has no tracing compiled in")
     loaded = open_build(build).build
     patterns = PATTERNS if stall == "all" else tuple(p for p in PATTERNS if p == stall)
-    request = SimRequest(vectors, seed, patterns, only, waves, engine)
+    request = SimRequest(vectors, seed, patterns, only, waves, engine, samples)
     console = output()
     benches: list[Checked] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -67,7 +84,9 @@ def command(build: Path, vectors: int, seed: int, stall: str, only: str | None, 
         ):
             benches.append(checked)
             _show(console, checked, loaded)
-            again = f"mase-hw sim {loaded.path} --only {checked.name} --vectors {vectors} --seed {seed}"
+            drawn = "" if vectors is None else f" --vectors {vectors}"
+            drawn += "" if samples is None else f" --samples {samples}"
+            again = f"mase-hw sim {loaded.path} --only {checked.name}{drawn} --seed {seed}"
             again += " --engine native" if engine == "native" else ""
             for failure in checked.outcome.failures:
                 pattern = failure.partition(":")[0]
@@ -149,8 +168,14 @@ def _cycles(checked: Checked) -> list[str]:
 def _accuracy(checked: Checked, build: Build) -> list[str]:
     """The hardware's accuracy is that of the quantized model if, and only if, all outputs were equal."""
     software = accuracy(build)
-    if software is None:
+    if software is None or build.samples is None:
         return []
     ended = "was stopped" if checked.outcome.stopped else "failed"
-    hardware = f"{software['quantized']:.2%}" if checked.outcome.passed else f"not known: the run {ended}"
+    count, ran = len(build.samples.labels), dict(checked.groups).get("data set", 0)
+    of_those = accuracy(build, ran)
+    hardware = "not known: no sample of the data set ran" if of_those is None else f"{of_those['quantized']:.2%}"
+    if not checked.outcome.passed:
+        hardware = f"not known: the run {ended}"
+    elif 0 < ran < count:
+        hardware += f" of the first {ran} of {count} samples"
     return [f"  accuracy: float {software['float']:.2%}, quantized {software['quantized']:.2%}, hardware {hardware}"]

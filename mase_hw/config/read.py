@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from mase_hw.config.places import Places
 from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.untrusted import RefusedError, parse_toml, read_regular
+from mase_hw.untrusted.toml_text import LARGEST
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
@@ -18,22 +19,24 @@ def read_toml(path: Path) -> tuple[dict[str, Any], Places]:
     """The values of the TOML at `path`, with the lines of their keys."""
     text = _text(path)
     try:
-        return tomllib.loads(text), Places(path, text)
+        return parse_toml(text), Places(path, text)
+    except RefusedError as error:
+        raise ProblemsError(Problem(str(error), Place(path))) from None
     except ValueError as error:  # TOMLDecodeError is one; so is an integer too long for Python
         raise ProblemsError(_broken(path, text, str(error))) from None
-    except RecursionError:
-        raise ProblemsError(Problem("not valid TOML: nested too deeply", Place(path))) from None
 
 
 def _text(path: Path) -> str:
     if path.is_dir():
         raise ProblemsError(Problem("is a folder, not a TOML file", Place(path), _tomls(path)))
     try:
-        data = path.read_bytes()
+        data = read_regular(path, LARGEST)
     except FileNotFoundError:
         raise ProblemsError(Problem("no such file", Place(path), _tomls(path.parent, path.name))) from None
     except OSError as error:
         raise ProblemsError(Problem(f"cannot be read: {error.strerror}", Place(path))) from None
+    except RefusedError as error:
+        raise ProblemsError(Problem(str(error), Place(path), "a TOML of mase-hw has some kilobytes")) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

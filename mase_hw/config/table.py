@@ -11,6 +11,8 @@ from typing import Any
 from mase_hw.config.places import Keys, Places
 from mase_hw.diagnostics import Collector, Place
 
+_COMPARED = 500  # words, the most that one is compared with
+
 
 def shown(value: object) -> str:
     """A value as a TOML would write it."""
@@ -27,7 +29,7 @@ def shown(value: object) -> str:
 
 def nearest(word: str, known: Iterable[str], what: str = "known") -> str:
     """A hint: the known word most like `word`, or all of them."""
-    words = sorted(known)
+    words = sorted(known)[:_COMPARED]
     close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]}?"

@@ -13,9 +13,20 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from mase_hw.datasets.files import CACHE, FileReader, cache_folder
 
-_LIMIT = 2 << 30  # bytes that come out; of the archives that are read here the largest holds 0.2 GB
+_LIMIT = 512 << 20  # bytes that come out; of the archives that are read here the largest holds 0.2 GB
 _MEMBERS = 10_000
+_HEADER = 64 << 10  # bytes
 _DAMAGED = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+class _Member(tarfile.TarInfo):
+    """A member whose further headers, which are read into memory as a whole, are short."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and self.size > _HEADER:
+            raise tarfile.ReadError(f"a header of {self.size} bytes")
+        found: tarfile.TarInfo = super()._proc_member(tar)  # type: ignore[misc]
+        return found
 
 
 def unpacked(archive: Path, limit: int = _LIMIT) -> Path:
@@ -45,7 +56,7 @@ def unpack(archive: Path, into: Path, limit: int = _LIMIT) -> None:
     """Regular files only, all of them below `into`. The whole archive is judged before anything is written."""
     reader = FileReader(archive)
     try:
-        with tarfile.open(archive, "r:*") as tar:
+        with tarfile.open(archive, "r:*", tarinfo=_Member) as tar:
             members = _judged(reader, tar, limit)
             for path, member in members:
                 _write(tar, member, into, into.joinpath(*path.parts))

@@ -11,9 +11,10 @@ from mase_hw.datasets.archive import unpacked
 from mase_hw.datasets.download import DownloadError, download
 from mase_hw.datasets.files import FileReader, cache_folder, find, missing
 from mase_hw.datasets.images import Bytes, check_labels, image_dataset
-from mase_hw.datasets.pickles import read_pickle
+from mase_hw.datasets.pickles import LARGEST, read_pickle
 from mase_hw.datasets.registry import DataRequest, Dataset, Labels, register
 from mase_hw.diagnostics import Collector
+from mase_hw.untrusted import RefusedError, read_regular
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 MD5 = "c32a1d4ab5d03f1284b67883e8d87530"
@@ -71,7 +72,10 @@ def _batch(path: Path) -> tuple[Bytes, Labels]:
 
 def _binary(reader: FileReader) -> tuple[Bytes, Labels]:
     """A byte for the label, then the red, the green and the blue pixels; row after row."""
-    data = np.fromfile(reader.path, dtype=np.uint8)
+    try:
+        data = np.frombuffer(read_regular(reader.path, LARGEST), dtype=np.uint8)
+    except RefusedError as error:
+        raise reader.refuse(f"{reader.path.name} {error}", "fetch the archive again") from None
     if not data.size or data.size % (1 + PIXELS):
         text = f"{reader.path.name} has {data.size} bytes, which is no multiple of {1 + PIXELS}"
         raise reader.refuse(text, "fetch the archive again")

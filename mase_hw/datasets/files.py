@@ -13,16 +13,17 @@ from pathlib import Path
 from mase_hw.config.opened import DATA
 from mase_hw.datasets.registry import DataRequest
 from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.files import cache_root
+from mase_hw.untrusted import RefusedError, expect_regular
 
 CACHE = "MASE_HW_CACHE"
 OFFLINE = "MASE_HW_OFFLINE"
+LARGEST = 4 << 30  # bytes of a file
 
 
 def cache_folder() -> Path:
     """Where downloads are kept. It need not exist."""
-    if given := os.environ.get(CACHE):
-        return Path(given).expanduser().resolve() / "datasets"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mase-hw" / "datasets"
+    return cache_root() / "datasets"
 
 
 def search_folders(request: DataRequest) -> list[Path]:
@@ -44,8 +45,18 @@ def find(request: DataRequest, names: Iterable[str], inside: Iterable[str] = ())
         for place in (folder, folder / request.name, *(folder / name for name in inside)):
             for name in wanted:
                 if (place / name).exists():
-                    return place / name
+                    return _regular(request, place / name)
     return None
+
+
+def _regular(request: DataRequest, path: Path) -> Path:
+    """A FIFO or a device would be read without end."""
+    try:
+        if expect_regular(path).st_size > LARGEST:
+            raise RefusedError(f"has more than {LARGEST:,} bytes")
+    except RefusedError as error:
+        raise request.refuse(f"{path} {error}", "put the file itself there") from None
+    return path
 
 
 def missing(request: DataRequest, files: str, tried: str) -> ProblemsError:

@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 
 from mase_hw.datasets.files import FileReader
+from mase_hw.untrusted import RefusedError, read_regular
+
+LARGEST = 512 << 20  # bytes of a file
 
 _TYPES = ("u1", "i1", "i4", "i8", "f4", "f8")
 _RAISED = (  # what the reader was seen to raise on damaged files
@@ -122,7 +125,9 @@ def read_pickle(path: Path) -> Any:
     """The dict, list, string, number or array in the file. Strings of Python 2 come as bytes."""
     reader = FileReader(path)
     try:
-        return _finished(_Unpickler(io.BytesIO(path.read_bytes()), encoding="bytes").load(), {})
+        return _finished(_Unpickler(io.BytesIO(read_regular(path, LARGEST)), encoding="bytes").load(), {})
+    except RefusedError as error:
+        raise reader.refuse(f"{path.name} {error}", "fetch the file from its publisher") from None
     except _RefusedError as error:
         text = f"{path.name} is refused: it {error}, and only arrays and plain values are loaded"
         raise reader.refuse(text, "fetch the file from its publisher") from None

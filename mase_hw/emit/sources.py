@@ -13,6 +13,7 @@ from mase_hw.config.opened import place_of
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 
 _SHOWN = 5  # changed keys
+_LARGEST = 256 << 20  # bytes of a file whose place a build says
 _KINDS = ("config", "checkpoint", "model", "dataset")
 Manifest = Mapping[str, Any]
 
@@ -34,10 +35,10 @@ def toml_path(toml: Path | None, build: Path) -> str | None:
 def toml_of(manifest: Manifest, build: Path) -> Path | None:
     """The TOML that a build was made from, where its place is known and it is still there."""
     told = manifest.get("toml")
-    if not isinstance(told, str):
+    if not isinstance(told, str) or not told.endswith((".toml", ".onnx")) or os.path.isabs(told) or "\0" in told:
         return None
     path = Path(os.path.normpath(build / told))
-    return path if path.is_file() else None
+    return path if path.is_file() and path.stat().st_size <= _LARGEST else None
 
 
 def what_it_is(manifest: Manifest, build: Path) -> str:

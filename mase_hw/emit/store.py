@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from mase_hw.geometry import Geometry
 from mase_hw.ir import BuiltNode, Component, Design, Stream
 from mase_hw.ir import branches as _branches  # noqa: F401  (its components register themselves)
 from mase_hw.ir import plumbing as _plumbing  # noqa: F401
 from mase_hw.ir.finish import Finish
-from mase_hw.numerics import Fixed, Rounding
+from mase_hw.numerics import MAX_ACCUMULATOR_BITS, Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
+from mase_hw.ops import window as _window  # noqa: F401
 from mase_hw.ops.operator import load_operators
 
+_LARGEST = 1 << MAX_ACCUMULATOR_BITS  # what software and hardware can agree on
 _BASE = ("name", "inputs", "outputs")
 _KEYS = {"finish": "step"}  # what other programs read in a manifest keeps its name
 
@@ -36,6 +39,7 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
         )
         arrays[f"stream.{stream.name}"] = np.array([stream.lo, stream.hi, stream.step], np.int64)
     components = []
+    written = {stream.name: stream.frame for stream in design.streams}
     for component in design.components:
         entry: dict[str, Any] = {
             "name": component.name,
@@ -47,13 +51,15 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
             "cost": asdict(component.cost()),
             "values": {},
         }
+        if any(x.frame != written[x.name] for x in component.inputs):  # beats read as vectors of another frame
+            entry["input_frames"] = [list(x.frame) for x in component.inputs]
         for name, value in _own(component).items():
             if value is None:
                 continue
             if isinstance(value, np.ndarray):
                 arrays[f"component.{component.name}.{name}"] = value
             else:
-                entry["values"][_KEYS.get(name, name)] = asdict(value) if isinstance(value, Finish) else value
+                entry["values"][_KEYS.get(name, name)] = _plain(value)
         components.append(entry)
     return {"streams": streams, "components": components}, arrays
 
@@ -61,9 +67,17 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
 def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> Design:
     """The design that `save_design` saved."""
     load_operators()  # their components register themselves
+    for name, array in arrays.items():
+        if array.dtype != np.int64:
+            raise ValueError(f"{name} has numbers of {array.dtype}, not int64")
+        if array.size and not -_LARGEST <= array.min() <= array.max() <= _LARGEST:
+            raise ValueError(f"{name} has numbers beyond {MAX_ACCUMULATOR_BITS} bits")
     streams = {}
     for entry in manifest["streams"]:
-        lo, hi, step = (tuple(row) for row in arrays[f"stream.{entry['name']}"].tolist())
+        bounds = arrays[f"stream.{entry['name']}"]
+        if bounds.dtype != np.int64 or bounds.shape != (3, entry["features"]) or not _steps(bounds[2]):
+            raise ValueError(f"the bounds of {entry['name']} are none of its features")
+        lo, hi, step = (tuple(row) for row in bounds.tolist())
         fixed = Fixed(entry["width"], entry["frac"], entry["signed"])
         frame = tuple(entry["frame"])
         sizes = entry["features"], entry["lanes"]
@@ -74,9 +88,13 @@ def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> 
         values = dict(entry["values"])
         if _KEYS["finish"] in values:
             values["finish"] = _finish(values.pop(_KEYS["finish"]))
+        if "geometry" in values:
+            values["geometry"] = _geometry(values["geometry"])
         prefix = f"component.{entry['name']}."
         values |= {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
         ends = [tuple(streams[name] for name in entry[side]) for side in ("inputs", "outputs")]
+        if "input_frames" in entry:
+            ends[0] = tuple(x.viewed(tuple(frame)) for x, frame in zip(ends[0], entry["input_frames"], strict=True))
         components.append(kind(entry["name"], *ends, **values))
     nodes = tuple(_node(entry) for entry in manifest["nodes"])
     design = Design(manifest["top"], tuple(components), nodes)
@@ -84,8 +102,23 @@ def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> 
     return design
 
 
+def _steps(steps: Integers) -> bool:
+    return bool((steps >= 0).all() and (steps < 64).all())
+
+
 def _own(component: Component) -> dict[str, Any]:
     return {field.name: getattr(component, field.name) for field in fields(component) if field.name not in _BASE}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Finish):
+        return {key: each for key, each in asdict(value).items() if key != "divisor" or each > 1}
+    return asdict(value) if isinstance(value, Geometry) else value
+
+
+def _geometry(value: Mapping[str, Any]) -> Geometry:
+    frame, kernel, stride, dilation = (tuple(value[key]) for key in ("frame", "kernel", "stride", "dilation"))
+    return Geometry(frame, kernel, stride, tuple((before, after) for before, after in value["padding"]), dilation)
 
 
 def _finish(value: Mapping[str, Any]) -> Finish:

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.emit.build import replace_folder
+from mase_hw.emit.written import check_written
 from mase_hw.export.block import block_of
 from mase_hw.export.fusesoc import fusesoc_core
 from mase_hw.export.host import cpp_reference, python_reference
@@ -43,8 +44,9 @@ class ExportRequest:
 def export(build: Build, request: ExportRequest, out: Path | None = None) -> Path:
     """Writes the build for another tool to `out`, or to BUILD/export/TARGET, and says where."""
     check_whole(build)
+    check_written(build)
     family = _check(request)
-    path = out or build.path / "export" / request.to
+    path = out or build.results_folder("export") / request.to
     ours = (path / MARKER).is_file()
     if path.exists() and not ours and (not path.is_dir() or any(path.iterdir())):
         hint = "choose another folder with --out, or delete it"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 
+_LARGEST = 1 << 30  # bytes of a tensor
+
 
 def external_bytes(entries: Mapping[str, str], model: Path, tensor: str) -> bytes:
     """The bytes that `entries` (location, offset, length) name, for the model file `model`."""
@@ -16,6 +18,9 @@ def external_bytes(entries: Mapping[str, str], model: Path, tensor: str) -> byte
         size = path.stat().st_size
         start = offset or 0
         count = size - start if length is None else length
+        if count > _LARGEST:
+            text = f"tensor {tensor!r}: {count:,} bytes of {path.name} are asked for; {_LARGEST:,} are the most"
+            raise ProblemsError(Problem(text, Place(model)))
         if start + count > size or count < 0:
             text = (
                 f"tensor {tensor!r}: {path.name} has {size} bytes, and bytes {start} to {start + count} are asked for"

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mase_hw.config.entries import PerNode
 from mase_hw.config.places import Places
 from mase_hw.config.quantize import ARGUMENTS, QuantSpec, parse_quantize
@@ -20,10 +18,15 @@ from mase_hw.frontends.onnx_names import Names
 from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_quant import ActivationQuant
 from mase_hw.frontends.onnx_read import read_graph
-from mase_hw.frontends.onnx_steps import Flatten, Join, Linear, Mul
+from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Linear, Mul
 from mase_hw.frontends.onnx_types import type_layers
 from mase_hw.frontends.onnx_walk import walk
 from mase_hw.numerics import Fixed
+
+OPERATORS = (
+    *("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul", "batch_norm2d", "zero_pad"),
+    *(f"{op}{rank}d" for op in ("conv", "max_pool", "avg_pool") for rank in (1, 2)),
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,7 @@ def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
         names = Names()
         with Collector() as problems:
             walked = walk(graph, problems, names)
-            sizes = {name: int(np.prod(shape)) for name, shape in graph.inputs.items()}
-            layers, outputs = arrange(walked, sizes, names, Finder(problems, graph.place))
+            layers, outputs = arrange(walked, graph.inputs, names, Finder(problems, graph.place))
     except RecursionError:
         raise ProblemsError(Problem("its constants are nested too deeply", Place(path), damaged)) from None
     quantized = any(isinstance(link.step, ActivationQuant) or _has_type(link.step) for link in walked.links)
@@ -71,7 +73,7 @@ def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
 def _has_type(step: object) -> bool:
     if isinstance(step, Mul):
         return step.weight.fixed is not None
-    if not isinstance(step, Linear):
+    if not isinstance(step, Linear | Conv):
         return False
     return step.weight.fixed is not None or (step.bias is not None and step.bias.fixed is not None)
 
@@ -95,7 +97,7 @@ def quantize_table(
 
 def _check_keys(model: OnnxModel, asked: PerNode[QuantSpec], problems: Collector) -> None:
     nodes = {p.step.name: getattr(p.step, "op", "relu") for p in model.layers if not isinstance(p.step, Flatten)}
-    asked.check_keys(nodes, ("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul"), problems)
+    asked.check_keys(nodes, OPERATORS, problems)
 
 
 def _config(spec: QuantSpec) -> dict[str, Any]:

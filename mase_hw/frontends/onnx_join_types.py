@@ -8,7 +8,7 @@ from mase_hw.config.quantize import QuantSpec
 from mase_hw.frontends.onnx_flow import FLOAT32_BITS, Flow, Types, long_sums, overridden, toml_lines
 from mase_hw.frontends.onnx_graph import Finder
 from mase_hw.frontends.onnx_placed import Placed
-from mase_hw.frontends.onnx_steps import Join
+from mase_hw.frontends.onnx_steps import Join, Pool
 from mase_hw.numerics import MAX_WIDTH, Fixed, Rounding, signed_width
 
 
@@ -39,6 +39,39 @@ def type_join(
         if reach.bit_length() > FLOAT32_BITS and reach != 1 << FLOAT32_BITS:
             types.notes.append(long_sums(step.name, reach.bit_length()))
     return result if told is None else Flow.of(told)
+
+
+def type_average(
+    placed: Placed, step: Pool, asked: QuantSpec, flow: Flow | None, types: Types, finder: Finder
+) -> Flow | None:
+    """What flows out of an average. Without a Quant before it and behind it, it gets no spec: it is exact."""
+    given = asked.data_in or (placed.quant_in.fixed if placed.quant_in else None)
+    told = asked.data_out or (placed.quant_out.fixed if placed.quant_out else None)
+    if given is not None:
+        flow = Flow.of(given) if flow is None else flow.within(given)
+    if flow is None:
+        text = "its input has no type: no Quant stands before it"
+        hint = "put a Quant before it (Brevitas: qnn.QuantIdentity), or name the type in the TOML:\n"
+        finder.node(step.node, text, hint + toml_lines(step.name, ("data_in",)))
+        return None
+    if told is not None and given is None:
+        given = flow.type
+        if given is None:
+            width = signed_width(flow.lo, flow.hi)
+            text = f"no Quant stands before it, and its exact input takes {width} bits; {MAX_WIDTH} are the most"
+            finder.node(step.node, text, "put a Quant before it")
+            return None
+    if given is not None:
+        rounding = asked.rounding or placed.rounding or Rounding.HALF_EVEN
+        types.specs[step.name] = QuantSpec(rounding, given, data_out=told)
+    types.notes += overridden(placed, asked, {})
+    if told is not None:
+        return Flow.of(told)
+    count = step.windows.taps
+    if step.divisors is None or count & (count - 1):
+        return None  # a fraction: what reads it has to round it
+    bits = count.bit_length() - 1
+    return Flow(flow.frac + bits, flow.lo << bits, flow.hi << bits)
 
 
 def _common(step: Join, flows: Sequence[Flow], finder: Finder) -> Fixed | None:

@@ -28,10 +28,9 @@ def sub(state: Walk, node: OnnxNode) -> None:
 def sum_of_two(state: Walk, node: OnnxNode, op: str) -> None:
     """The sum or the difference of two tensors of one shape."""
     first, second = streams(state, node)
-    if not _vectors(state, node, [first, second]):
-        return
     if first.shape != second.shape:
-        text = f"joins {first.shape[0]} and {second.shape[0]} features"
+        told = [" x ".join(map(str, each.shape)) for each in (first, second)]
+        text = f"joins {told[0]} and {told[1]} features"
         state.finder.node(node, text, "there is no broadcasting: give both inputs one shape")
         return
     if not np.array_equal(first.order, second.order):
@@ -47,11 +46,17 @@ def concat(state: Walk, node: OnnxNode) -> None:
         what = "one tensor alone" if len(node.inputs) < 2 else "a constant with a tensor"
         state.finder.node(node, f"joins {what}", "only two or more results of layers or inputs can be joined")
         return
-    if not _vectors(state, node, parts):
+    axis, rank = state.finder.number(node, "axis", 0), len(state.shape) + 1
+    frames = rank > 2 and all(is_plain(part) and part.shape[1:] == state.shape[1:] for part in parts)
+    if not frames and not _vectors(state, node, parts):
         return
-    axis = state.finder.number(node, "axis", 0)
-    if axis not in (1, -1):
+    if axis not in (1, 1 - rank):
         state.finder.node(node, f"axis = {axis} does not join features", "use axis = 1")
+        return
+    if frames:
+        state.shape = (sum(part.shape[0] for part in parts), *state.shape[1:])
+        state.order = np.arange(int(np.prod(state.shape)))
+        _join(state, node, "cat", parts)
         return
     starts = np.cumsum([0, *(len(part.order) for part in parts[:-1])])
     state.order = np.concatenate([part.order + start for part, start in zip(parts, starts, strict=True)])
@@ -73,23 +78,32 @@ def mul(state: Walk, node: OnnxNode) -> None:
         text = "multiplies two results of layers" if len(given) == 2 else f"has {len(node.inputs)} inputs, not 2"
         state.finder.node(node, text, "hardware multiplies by constants alone")
         return
-    if not _vectors(state, node, given):
+    frame = len(state.shape) > 1
+    if not (frame and is_plain(given[0])) and not _vectors(state, node, given):
         return
     index = 0 if node.inputs[0] in state.constants else 1
     constant = constant_of(state, node, index, "constant")
     if constant is None:
         return
-    shape, features = constant.values.shape, len(state.order)
-    single = constant.values.size == 1 and len(shape) <= 2
-    if not single and shape not in ((features,), (1, features)):
+    shape, features = constant.values.shape, state.shape[0]
+    single = constant.values.size == 1 and len(shape) <= 1 + len(state.shape)
+    each = (features, *[1] * (len(state.shape) - 1))  # one for each feature, or channel
+    if not single and shape not in (each, (1, *each)):
         text = f"multiplies {features} features by a constant of shape {shape}"
         state.finder.node(node, text, "the constant is one number, or one for each feature")
         return
     values = constant.values.reshape(-1).copy()
-    if not single:
+    if not single and not frame:
         values[state.order] = constant.values.reshape(-1)
+    if not single and frame:
+        values = values.reshape(each)
     name = state.names.take(layer_candidates(node.name, node.scope, constant.names), "mul")
     state.add(Mul(name, node, replace(constant, values=values), features))
+
+
+def is_plain(part: Known) -> bool:
+    """Whether no Transpose has moved its axes."""
+    return bool((part.order == np.arange(len(part.order))).all())
 
 
 def _vectors(state: Walk, node: OnnxNode, parts: list[Known]) -> bool:

@@ -14,6 +14,7 @@ from mase_hw.frontends.onnx_quant import Constant, on_activation, parse_quant
 from mase_hw.frontends.onnx_refusals import SUPPORTED
 from mase_hw.frontends.onnx_state import Walk, constant_of
 from mase_hw.frontends.onnx_steps import Flatten, Linear, Norm, Relu
+from mase_hw.frontends.onnx_windows import average_pool, conv, global_pool, is_frame, max_pool, pad, reduce
 
 _FLOAT = 1  # TensorProto.FLOAT
 
@@ -118,9 +119,12 @@ def _norm(state: Walk, node: OnnxNode) -> None:
         state.finder.node(node, "is in training mode", "call model.eval() before the export")
     if len(state.finder.found.problems) > told or any(part is None for part in parts):
         return
-    if len(state.shape) != 1 or any(part is None or part.values.shape != state.shape for part in parts):
-        text = f"norms [batch, {', '.join(map(str, state.shape))}], and only [batch, features] becomes hardware"
-        state.finder.node(node, text, "flatten before it")
+    if any(part is None or part.values.shape != state.shape[:1] for part in parts):
+        text = f"norms [batch, {', '.join(map(str, state.shape))}] with other numbers of features"
+        state.finder.node(node, text, "it has a scale and a shift for each feature or channel")
+        return
+    rank = len(state.shape) - 1
+    if rank and not is_frame(state, node):
         return
     tensors = []
     eps = state.finder.number(node, "epsilon", 1e-5)
@@ -130,12 +134,12 @@ def _norm(state: Walk, node: OnnxNode) -> None:
     for part in parts:
         assert part is not None
         ordered = np.empty_like(part.values)
-        ordered[state.order] = part.values
+        ordered[slice(None) if rank else state.order] = part.values
         tensors.append(ordered)
     names = [name for part in parts if part for name in part.names]
     name = state.names.take(layer_candidates(node.name, node.scope, names), "norm")
     scale, shift, mean, var = tensors
-    state.add(Norm(name, node, scale, shift, mean, var, eps))
+    state.add(Norm(name, node, scale, shift, mean, var, eps, rank))
 
 
 def _flatten(state: Walk, node: OnnxNode) -> None:
@@ -178,6 +182,15 @@ def _transpose(state: Walk, node: OnnxNode) -> None:
     state.shape, state.order = moved.shape, moved.ravel()
 
 
+def _squeeze(state: Walk, node: OnnxNode) -> None:
+    """An image of one position to [batch, features]."""
+    if len(state.order) != state.shape[0]:
+        text = f"takes axes away from [batch, {', '.join(map(str, state.shape))}]"
+        state.finder.node(node, text, "only an image of one position can be squeezed to [batch, features]")
+        return
+    _to_vector(state, node)
+
+
 def _nothing(state: Walk, node: OnnxNode) -> None:
     """Identity; a dropout that does not drop."""
 
@@ -199,6 +212,15 @@ _HANDLERS: dict[str, Callable[[Walk, OnnxNode], None]] = {
     "Flatten": _flatten,
     "Reshape": _reshape,
     "Transpose": _transpose,
+    "Conv": conv,
+    "MaxPool": max_pool,
+    "AveragePool": average_pool,
+    "GlobalAveragePool": global_pool,
+    "GlobalMaxPool": global_pool,
+    "ReduceMean": reduce,
+    "ReduceMax": reduce,
+    "Pad": pad,
+    "Squeeze": _squeeze,
     "Identity": _nothing,
     "Dropout": _nothing,
     "Cast": _cast,

@@ -15,12 +15,18 @@ from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.frontends.onnx_external import external_bytes
 from mase_hw.frontends.onnx_graph import Array, OnnxGraph, OnnxNode
+from mase_hw.untrusted import RefusedError, read_regular
 
 _FLOAT = 1  # TensorProto.FLOAT
 _MAX_FEATURES = 1 << 24
+_MAX_VALUES = 1 << 28  # of a tensor
+_LARGEST = 1 << 30  # bytes of a file
 _SCOPES = "pkg.torch.onnx.name_scopes"
 # What onnx and numpy raise on a tensor whose parts contradict each other.
-_BROKEN = (ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError, NotImplementedError)
+_BROKEN = (
+    *(ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError),
+    *(NotImplementedError, MemoryError, RecursionError),
+)
 
 
 def read_graph(path: Path, where: Place | None = None) -> OnnxGraph:
@@ -64,9 +70,11 @@ def _parse(onnx: ModuleType, path: Path, where: Place | None) -> Any:
         hint = nearest(path.name, known, "ONNX files there") if known else f"there is no ONNX file in {path.parent}"
         raise ProblemsError(Problem(f'model = "{path.name}": no such file', where, hint))
     try:
-        data = path.read_bytes()
+        data = read_regular(path, _LARGEST)
     except OSError as error:
         raise ProblemsError(Problem(f"cannot be read: {error.strerror}", Place(path))) from None
+    except RefusedError as error:
+        raise ProblemsError(Problem(str(error), Place(path))) from None
     try:
         proto = onnx.ModelProto.FromString(data)
     except (DecodeError, RecursionError):
@@ -91,6 +99,9 @@ def _check_names(graph: Any, path: Path) -> None:
 
 def _array(onnx: ModuleType, tensor: Any, path: Path) -> Array:
     """A tensor's values. Data in another file is read from the model's own folder only."""
+    if any(size < 0 for size in tensor.dims) or prod(tensor.dims) > _MAX_VALUES:
+        text = f"tensor {tensor.name!r}: the shape {list(tensor.dims)} cannot be"
+        raise ProblemsError(Problem(text, Place(path), "the file is damaged: export it again"))
     try:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             pairs = {entry.key: entry.value for entry in tensor.external_data}
@@ -154,7 +165,7 @@ def _sample_shape(value: Any, path: Path) -> tuple[int, ...]:
         text = f"the input {value.name!r} is not a tensor of 32-bit floats"
         raise ProblemsError(Problem(text, Place(path), "export the model with float32 inputs"))
     shape = tuple(dim.dim_value if dim.HasField("dim_value") else 0 for dim in kind.shape.dim)
-    if len(shape) < 2 or any(size < 1 for size in shape[1:]):
+    if len(shape) < 2 or shape[0] < 0 or any(size < 1 for size in shape[1:]):
         shown = ", ".join(str(size) if size > 0 else "?" for size in shape)
         text = f"the input {value.name!r} has the shape [{shown}], which does not say what one sample looks like"
         raise ProblemsError(Problem(text, Place(path), "export it as [batch, features...] with fixed features"))

@@ -6,11 +6,11 @@ from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, OnnxNode
 
 SUPPORTED = (
     *("Gemm", "MatMul", "Add", "Sub", "Concat", "Mul", "Relu", "BatchNormalization", "Quant"),
-    *("Flatten", "Reshape", "Transpose", "Identity", "Dropout", "Cast"),
+    *("Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceMax", "Pad"),
+    *("Flatten", "Reshape", "Squeeze", "Transpose", "Identity", "Dropout", "Cast"),
 )
 _QCDQ = "convert QuantizeLinear and DequantizeLinear to Quant nodes: qonnx.transformation.qcdq_to_qonnx"
 _CUT = "end the export before it: the class with the largest score is the same"
-_CONVOLUTION = "there are no convolutions in hardware: use linear layers"
 
 _WHY: dict[str, tuple[str, str]] = {
     "BipolarQuant": ("numbers of -1 and 1 are not one of our types", "use a Quant of 2 bits"),
@@ -23,7 +23,7 @@ _WHY: dict[str, tuple[str, str]] = {
     "LogSoftmax": ("is not supported in hardware", _CUT),
     "ArgMax": ("is not supported in hardware", "end the export before it"),
     "TopK": ("is not supported in hardware", "end the export before it"),
-    "Conv": ("is not supported in hardware", _CONVOLUTION),
+    "ConvTranspose": ("is not supported in hardware", "use a nearest upsampling and a convolution instead"),
     "Shape": ("a shape that is computed is not supported", "export with torch.flatten(x, 1), or run qonnx-cleanup"),
 }
 

@@ -63,6 +63,14 @@ class Walk:
         self.links.append(Link(step, reads or (self.source,), self.makes))
         self.source = self.makes
 
+    def rename(self, makes: str) -> None:
+        """Gives the tensor that the present node has made so far another name: a step of the same node follows."""
+        index = self._makers.pop(self.makes)
+        self._makers[makes] = index
+        self.links[index] = replace(self.links[index], makes=makes)
+        self.source = makes
+        self.tensors[makes] = Known(makes, self.shape, self.order)
+
     @property
     def maker(self) -> Step:
         """The step that made the present tensor."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mase_hw.frontends.onnx_graph import OnnxNode, Reals
 from mase_hw.frontends.onnx_quant import ActivationQuant, Constant
+from mase_hw.geometry import Geometry, Pads
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,72 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Conv:
+    """`weight` is [out, in / groups, *kernel], as torch has it."""
+
+    name: str
+    node: OnnxNode
+    weight: Constant
+    bias: Constant | None
+    windows: Geometry
+    groups: int
+
+    @property
+    def op(self) -> str:
+        return f"conv{len(self.windows.frame)}d"
+
+    @property
+    def features(self) -> int:
+        return len(self.weight.values)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The largest value or the average of each window."""
+
+    name: str
+    node: OnnxNode
+    op: str
+    windows: Geometry
+    ceil: bool  # the last window may reach over the end, as torch has it
+    count_include_pad: bool
+
+    @property
+    def averages(self) -> bool:
+        return self.op.startswith("avg")
+
+    @property
+    def out_frame(self) -> tuple[int, ...]:
+        """torch's rule, which ONNX takes over: with `ceil`, a last window starts inside the frame."""
+        if not self.ceil:
+            return self.windows.out_frame
+        found = []
+        w = self.windows
+        for size, (before, after), reach, stride in zip(w.frame, w.padding, w.reach, w.stride, strict=True):
+            outs = -(-(size + before + after - reach) // stride) + 1
+            found.append(outs - 1 if (outs - 1) * stride >= size + before else outs)
+        return tuple(found)
+
+    @property
+    def divisors(self) -> set[int] | None:
+        """What sums are divided by, where that is the same for all windows; None where it is not."""
+        plain = not self.ceil and (self.count_include_pad or not any(map(any, self.windows.padding)))
+        return {self.windows.taps} if plain else None
+
+
+@dataclass(frozen=True)
+class Pad:
+    """Zeros around a frame: before and after, in each dimension."""
+
+    name: str
+    padding: Pads
+
+    op = "zero_pad"
+
+
+@dataclass(frozen=True)
 class Norm:
-    """`(x - mean) / sqrt(var + eps) * gamma + beta`."""
+    """`(x - mean) / sqrt(var + eps) * gamma + beta`, for each feature, or for each channel of a frame of `rank`."""
 
     name: str
     node: OnnxNode
@@ -47,8 +112,11 @@ class Norm:
     mean: Reals
     var: Reals
     eps: float
+    rank: int = 0
 
-    op = "batch_norm1d"
+    @property
+    def op(self) -> str:
+        return "batch_norm2d" if self.rank == 2 else "batch_norm1d"
 
     @property
     def features(self) -> int:
@@ -77,7 +145,7 @@ class Join:
     features: int
 
 
-Layer = Flatten | Relu | Linear | Norm | Mul | Join
+Layer = Flatten | Relu | Linear | Conv | Pool | Pad | Norm | Mul | Join
 Step = Layer | ActivationQuant
 
 

@@ -6,20 +6,21 @@ Everything here is exact. Where nothing is said of a layer's input it is the exa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec
 from mase_hw.frontends.onnx_flow import FLOAT32_BITS, Flow, Types, long_sums, overridden, toml_lines
 from mase_hw.frontends.onnx_graph import Finder, Reals
-from mase_hw.frontends.onnx_join_types import type_join
+from mase_hw.frontends.onnx_join_types import type_average, type_join
 from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_quant import grid_type
-from mase_hw.frontends.onnx_steps import Flatten, Join, Linear, Mul, Norm, Relu
+from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Linear, Mul, Norm, Pad, Pool, Relu
 from mase_hw.numerics import MAX_ACCUMULATOR_BITS, MAX_WIDTH, Fixed, Rounding, signed_width, to_integers
 from mase_hw.numerics.rounding import Integers
 
-_Computing = Linear | Norm | Mul
+_Computing = Linear | Conv | Norm | Mul
 
 
 def type_layers(layers: Sequence[Placed], written: QuantizeConfig, finder: Finder) -> Types:
@@ -30,12 +31,17 @@ def type_layers(layers: Sequence[Placed], written: QuantizeConfig, finder: Finde
         step = placed.step
         read = [flows.get(name) for name in placed.inputs]  # nothing is known of the model's inputs
         flow = read[0]
-        if isinstance(step, Relu):
-            spec = written.for_node(step.name, "relu")
+        if isinstance(step, Pool) and step.averages:
+            flow = type_average(placed, step, written.for_node(step.name, step.op), flow, types, finder)
+        elif isinstance(step, Relu | Pool | Pad):
+            spec = written.for_node(step.name, getattr(step, "op", "relu"))
             if spec.quantized:
                 types.specs[step.name] = spec
                 flow = Flow.of(spec.data_in) if spec.data_in else flow
-            flow = None if flow is None else flow.rectified()
+            if isinstance(step, Relu):
+                flow = None if flow is None else flow.rectified()
+            elif isinstance(step, Pad) and flow is not None:
+                flow = replace(flow, lo=min(flow.lo, 0), hi=max(flow.hi, 0))
         elif isinstance(step, Join):
             flow = type_join(placed, step, written.for_node(step.name, step.op), read, types, finder)
         elif not isinstance(step, Flatten):
@@ -107,7 +113,7 @@ def _numbers(step: _Computing) -> tuple[Reals, Reals | None]:
     """What multiplies and what is added."""
     if isinstance(step, Mul):
         return step.weight.values, None
-    if isinstance(step, Linear):
+    if isinstance(step, Linear | Conv):
         return step.weight.values, None if step.bias is None else step.bias.values
     scale = step.gamma / np.sqrt(step.var + step.eps)
     return scale, step.beta - step.mean * scale
@@ -115,7 +121,7 @@ def _numbers(step: _Computing) -> tuple[Reals, Reals | None]:
 
 def _stated(step: _Computing, name: str) -> Fixed | None:
     """The type that a Quant gave to a constant."""
-    constant = getattr(step, name, None) if isinstance(step, Linear | Mul) else None
+    constant = getattr(step, name, None) if isinstance(step, Linear | Conv | Mul) else None
     return None if constant is None else constant.fixed
 
 
@@ -127,7 +133,7 @@ def _sum(
     frac = product if bias is None else max(product, bias.frac)
     assert values["weight"] is not None
     w = to_integers(values["weight"], weight, rule)
-    w = w if w.ndim == 2 else w[:, None]
+    w = w.reshape(len(w), -1)
     b = np.zeros(len(w), np.int64)
     if bias is not None:
         b = to_integers(values["bias"], bias, rule) if values["bias"] is not None else b

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -25,6 +26,7 @@ class Walked:
 
     links: tuple[Link, ...]
     outputs: tuple[str, ...]
+    shapes: Mapping[str, tuple[int, ...]]  # of one sample of each tensor
 
 
 def walk(graph: OnnxGraph, problems: Collector, names: Names) -> Walked:
@@ -56,7 +58,8 @@ def walk(graph: OnnxGraph, problems: Collector, names: Names) -> Walked:
             text = f"{subject} are in another order than its layer gives them"
             problems.add(text, graph.place, "leave out the Transpose before the output")
     problems.raise_if_any()
-    return Walked(tuple(state.links), tuple(result.source for result in results))
+    shapes = {name: known.shape for name, known in state.tensors.items()}
+    return Walked(tuple(state.links), tuple(result.source for result in results), shapes)
 
 
 def _streams(node: OnnxNode, constants: Constants) -> list[str]:

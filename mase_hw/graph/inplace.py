@@ -11,7 +11,18 @@ from mase_hw.graph.opcodes import INPLACE_OPERATORS, is_inplace
 # The result may lie in the memory of the (first) input.
 _VIEWS = frozenset(
     (
-        *("flatten", "view", "reshape", "squeeze", "unsqueeze", "transpose", "permute", "identity", "dropout"),
+        *(
+            "flatten",
+            "unflatten",
+            "view",
+            "reshape",
+            "squeeze",
+            "unsqueeze",
+            "transpose",
+            "permute",
+            "identity",
+            "dropout",
+        ),
         *("getitem", "to", "detach", "t", "chunk", "split", "narrow", "unbind", "view_as", "expand"),
     )
 )

@@ -26,27 +26,19 @@ BUILTIN_FUNC = "builtin_func"
 
 # What is known beside the operators: ops of models that never become hardware, or that become none.
 _TYPES: dict[str, tuple[str, ...]] = {
-    MODULE_RELATED_FUNC: (
-        *("dropout", "conv1d", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"),
-        *("softmax", "log_softmax", "sigmoid", "tanh", "gelu", "hardtanh", "leaky_relu"),
-    ),
-    MODULE: ("batch_norm", "batch_norm2d", "identity", "sequential"),
+    MODULE_RELATED_FUNC: (*("dropout", "softmax", "log_softmax", "sigmoid", "tanh", "gelu", "hardtanh", "leaky_relu"),),
+    MODULE: ("batch_norm", "identity", "sequential"),
     BUILTIN_FUNC: (
-        *("flatten", "view", "reshape", "squeeze", "unsqueeze", "transpose", "permute", "size", "to"),
-        *("matmul", "bmm", "mean", "getitem", "getattr"),
+        *("flatten", "unflatten", "view", "reshape", "squeeze", "unsqueeze", "transpose", "permute", "size", "to"),
+        *("matmul", "bmm", "getitem", "getattr"),
     ),
 }
 _MODULES: dict[type[nn.Module], str] = {
     nn.Dropout: "dropout",
-    nn.BatchNorm2d: "batch_norm2d",
     nn.Identity: "identity",
     nn.Flatten: "flatten",
+    nn.Unflatten: "unflatten",
     nn.Sequential: "sequential",
-    nn.Conv1d: "conv1d",
-    nn.Conv2d: "conv2d",
-    nn.MaxPool2d: "max_pool2d",
-    nn.AvgPool2d: "avg_pool2d",
-    nn.AdaptiveAvgPool2d: "adaptive_avg_pool2d",
     nn.Softmax: "softmax",
     nn.LogSoftmax: "log_softmax",
     nn.LeakyReLU: "leaky_relu",
@@ -57,18 +49,15 @@ _FUNCTIONS: dict[Callable[..., Any], str] = {
     F.batch_norm: "batch_norm",  # torch has one function for every rank; the input's shape decides: see `op_for_rank`
     torch.flatten: "flatten",
     torch.reshape: "reshape",
-    F.conv1d: "conv1d",
-    F.conv2d: "conv2d",
-    F.max_pool2d: "max_pool2d",
-    F.avg_pool2d: "avg_pool2d",
-    F.adaptive_avg_pool2d: "adaptive_avg_pool2d",
+    torch.permute: "permute",
+    torch.transpose: "transpose",
+    torch.squeeze: "squeeze",
+    torch.unsqueeze: "unsqueeze",
     operator.matmul: "matmul",
     torch.matmul: "matmul",
 }
 _METHODS: dict[str, str] = {"contiguous": "identity"}
 _SIGNATURES: dict[str, tuple[str, ...]] = {
-    "conv1d": ("input", "weight", "bias"),
-    "conv2d": ("input", "weight", "bias"),
     "dropout": ("input", "p", "training", "inplace"),
     "batch_norm": ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
 }

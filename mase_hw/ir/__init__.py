@@ -1,8 +1,8 @@
 """The streaming intermediate form: a graph of components joined by typed streams. No torch in sight."""
 
 from mase_hw.ir.component import Component, Instance, Pipe
-from mase_hw.ir.cycles import Group, groups
 from mase_hw.ir.design import BuiltNode, Design, DesignError
+from mase_hw.ir.layout import Group, groups
 from mase_hw.ir.stream import Stream, full_range
 
 __all__ = [

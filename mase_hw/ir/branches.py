@@ -9,8 +9,9 @@ import numpy as np
 
 from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx import branches
+from mase_hw.ir.branch_control import ConcatControl, ForkControl
 from mase_hw.ir.component import REGISTERED, Component, Instance, Pipe, ReadyPaths
-from mase_hw.ir.control import ConcatControl, Control, ForkControl
+from mase_hw.ir.control import Control
 from mase_hw.ir.meaning import Meaning, Move
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers

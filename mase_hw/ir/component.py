@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from mase_hw.cost.cost import Cost
-from mase_hw.ir.control import Control, PipeControl
+from mase_hw.ir.control import Control
 from mase_hw.ir.finish import Finish
 from mase_hw.ir.meaning import Meaning
+from mase_hw.ir.plumbing_control import PipeControl
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 
@@ -26,6 +27,7 @@ class Component(ABC):
 
     kind: ClassVar[str] = ""
     kinds: ClassVar[dict[str, type[Component]]] = {}
+    counts_positions: ClassVar[bool] = False  # what it does with a vector depends on the position in the frame
 
     name: str
     inputs: tuple[Stream, ...]

@@ -1,10 +1,8 @@
 """Exact cycles of a design before any simulation: the components' controls run together until they repeat themselves.
 
 A design's control has finitely many states. When all registers are as they were at the end of an earlier output vector,
-everything from there on repeats with that period; the cycles of any number of samples follow.
-
-Only groups of components to which something happens are looked at in a cycle, so the time that prediction takes grows
-with the beats that move, not with cycles times components.
+everything from there on repeats with that period; the cycles of any number of samples follow. The time that this takes
+grows with the beats that move, not with cycles times components (`engine.py`).
 """
 
 from __future__ import annotations
@@ -15,12 +13,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from mase_hw.ir.component import Component, Pipe
-from mase_hw.ir.control import FOREVER, Control, FifoControl, PipeControl
+from mase_hw.ir.component import Component
+from mase_hw.ir.engine import ROOM, STOPPED, Clocked, advance
+from mase_hw.ir.layout import Layout, Runner
+from mase_hw.ir.plumbing_control import FIFO, LEAST, MOST, UNLIMITED
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 
-_MAX_STEPS = 200_000_000  # groups looked at; a design takes far fewer before it repeats itself
+_ROOM = 1024  # beats of a port at first; doubled when they are full
 _EVERY_VECTOR = 512  # for so many vectors the state is looked at after each, later after whole samples
 
 
@@ -58,7 +58,7 @@ class Schedule:
 
     inputs: tuple[PortCycles, ...]
     outputs: tuple[PortCycles, ...]
-    most: dict[str, int]  # beats that each FIFO held at the most, by the stream into it
+    most: dict[str, int]  # beats that each FIFO held at the most, by the stream into it; UNLIMITED: ever more
 
     @property
     def latency(self) -> int:
@@ -84,161 +84,134 @@ def _no_later(one: PortCycles, other: PortCycles) -> bool:
     return bool((one.cycles(0, count) <= other.cycles(0, count)).all())
 
 
-@dataclass(frozen=True)
-class Group:
-    """Components that move together: a run of pipes, or one other component."""
-
-    components: tuple[Component, ...]
-
-    @property
-    def inputs(self) -> tuple[Stream, ...]:
-        return self.components[0].inputs
-
-    @property
-    def outputs(self) -> tuple[Stream, ...]:
-        return self.components[-1].outputs
-
-    @property
-    def is_run(self) -> bool:
-        return isinstance(self.components[0], Pipe)
-
-    def control(self) -> Control:
-        """Pipes that move together are one long pipe."""
-        if self.is_run:
-            return PipeControl(sum(component.latency for component in self.components), len(self.inputs))
-        return self.components[0].control()
-
-
-def groups(components: Sequence[Component]) -> list[Group]:
-    """The components in groups that move together, in order. A join begins a run."""
-    found: list[list[Component]] = []
-    ends: dict[str, list[Component]] = {}  # a run, by the stream at its end
-    for component in components:
-        run = ends.pop(component.input.name, None) if isinstance(component, Pipe) else None
-        if run is None or len(component.inputs) > 1:
-            run = []
-            found.append(run)
-        run.append(component)
-        if isinstance(component, Pipe):
-            ends[component.output.name] = run
-    return [Group(tuple(run)) for run in found]
-
-
 def schedule(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Schedule:
     """The schedule of a design, every input always offered and every output always taken."""
-    return _Run(groups(components), inputs, outputs).until_it_repeats()
+    found = _Run(components, inputs, outputs).until_it_repeats()
+    assert found is not None
+    return found
+
+
+def schedule_within(
+    components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream], wanted: Schedule
+) -> Schedule | None:
+    """The same, or None once an output beat is later than it is wanted; what stops is later than anything."""
+    try:
+        found = _Run(components, inputs, outputs).until_it_repeats(wanted)
+    except DeadlockError:
+        return None
+    return found if found is not None and found.no_later_than(wanted) else None
+
+
+@dataclass(frozen=True)
+class _Check:
+    """The end of an output vector."""
+
+    number: int
+    cycle: int
+    moved: tuple[int, ...]  # beats of each port
+    held: tuple[int, ...]  # of each FIFO without limit
 
 
 class _Run:
-    """All groups from reset. Streams have numbers; `valid` and `ready` are theirs in this cycle."""
+    """All groups of a design from reset."""
 
-    def __init__(self, parts: Sequence[Group], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> None:
-        streams = [*inputs, *(y for part in parts for y in part.outputs)]
-        number = {stream.name: k for k, stream in enumerate(streams)}
-        self.streams = streams
-        self.controls = [part.control() for part in parts]
-        self.ins = [tuple(number[x.name] for x in part.inputs) for part in parts]
-        self.outs = [tuple(number[y.name] for y in part.outputs) for part in parts]
-        self.reader = {s: g for g, ins in enumerate(self.ins) for s in ins}
-        self.writer = {s: g for g, outs in enumerate(self.outs) for s in outs}
-        self.sources = [number[x.name] for x in inputs]
-        self.sinks = [number[y.name] for y in outputs]
-        self.valid = [False] * len(streams)
-        self.ready = [False] * len(streams)
-        for s in self.sources:
-            self.valid[s] = True
-        for s in self.sinks:
-            self.ready[s] = True
-        self.moves: dict[int, list[int]] = {s: [] for s in (*self.sources, *self.sinks)}
-        self.cycle = 0
-        self.since = [0] * len(parts)  # the cycle that a group's registers are in
-        self.wake = [0] * len(parts)  # the cycle in which it has to be looked at
-        self.todo = set(range(len(parts)))
-        self._rested: dict[int, tuple[bool, ...]] = {}  # the outputs' readies while a group rests
+    def __init__(self, components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> None:
+        self.layout = layout = Layout(components, inputs, outputs)
+        count, parts = len(layout.streams), len(layout.controls)
+        ports = [*layout.sources, *layout.sinks]
+        self.ports = [layout.streams[s] for s in ports]
+        self.first = len(layout.sources)
+        run = Clocked(
+            now=[0, 0],
+            valid=[int(s in layout.sources) for s in range(count)],
+            ready=[int(s in layout.sinks) for s in range(count)],
+            **{name: [0] * parts for name in ("since", "wake", "rested", "looked", "takes", "gives")},
+            ports=ports,
+            moved=[0] * len(ports),
+            moves=[[0] * _ROOM for _ in ports],
+        )
+        self.runner = Runner(layout, run, advance)
+        self.fifos = [g for g, control in enumerate(layout.controls) if control.kind is FIFO]
+        self.free = [g for g in self.fifos if layout.controls[g].params[0] >= UNLIMITED]
+        self.least: list[tuple[int, ...]] = []  # beats in each FIFO without limit, at the least, before each check
 
-    def until_it_repeats(self) -> Schedule:
-        first, steps = self.sinks[0], 0
-        seen: dict[tuple[object, ...], tuple[int, dict[int, int]]] = {}
-        beats, sample = self.streams[first].beats, self.streams[first].sample_beats
-        while steps < _MAX_STEPS:
-            before = len(self.moves[first])
-            steps += self._cycle()
-            count = len(self.moves[first])
-            if count > before and count % (beats if count <= _EVERY_VECTOR * beats else sample) == 0:
-                state = self._state()
-                if state in seen:
-                    return self._repeat(*seen[state])
-                seen[state] = (self.cycle, {s: len(moved) for s, moved in self.moves.items()})
-            self._next_cycle()
-        raise AssertionError(f"no steady state within {_MAX_STEPS} steps")
-
-    def _cycle(self) -> int:
-        """One cycle of the groups to which something happens; how many there were."""
-        looked: list[int] = []
-        for g in range(len(self.controls) - 1, -1, -1):  # readers before writers: ready runs backwards
-            if g not in self.todo:
+    def until_it_repeats(self, wanted: Schedule | None = None) -> Schedule | None:
+        """None once an output beat is later than it is wanted."""
+        port, compared = self.ports[self.first], [0] * len(self.ports)
+        seen: dict[bytes, _Check] = {}
+        while True:
+            why = self.runner(self.first, port.beats, port.sample_beats, _EVERY_VECTOR)
+            if why == ROOM:
+                self._grow()
                 continue
-            looked.append(g)
-            control, outs = self.controls[g], tuple([self.ready[s] for s in self.outs[g]])
-            if self.since[g] < self.cycle:
-                control.rest(self.cycle - self.since[g], self._rested[g])
-                self.since[g] = self.cycle
-            readies = control.readies(tuple([self.valid[s] for s in self.ins[g]]), outs)
-            for s, ready in zip(self.ins[g], readies, strict=True):
-                if ready != self.ready[s]:
-                    self.ready[s] = ready
-                    if s in self.writer:
-                        self.todo.add(self.writer[s])
-        self.todo.clear()
-        for s in self.moves:
-            if self.valid[s] and self.ready[s]:
-                self.moves[s].append(self.cycle)
-        taken = [tuple([self.valid[s] and self.ready[s] for s in self.ins[g]]) for g in looked]
-        gave = [any(self.valid[s] and self.ready[s] for s in self.outs[g]) for g in looked]
-        for g, takes, gives in zip(looked, taken, gave, strict=True):
-            self._clock(g, takes, gives)
-        return len(looked)
+            if wanted is not None and self._late(wanted, compared):
+                return None
+            if why == STOPPED:
+                names = [stream.name for stream in self.ports]
+                raise DeadlockError(dict(zip(names, map(int, self.runner.run.moved), strict=True)))
+            key, check = self._check()
+            if key in seen and self._comes_again(seen[key], check):
+                return self._repeat(seen[key], check)
+            seen[key] = check
 
-    def _clock(self, g: int, takes: tuple[bool, ...], gives: bool) -> None:
-        control, outs = self.controls[g], tuple([self.ready[s] for s in self.outs[g]])
-        if not gives and not any(takes) and (resting := control.resting(outs)):
-            self.wake[g] = self.cycle + resting
-            self._rested[g] = outs
-            return
-        control.clock(takes, outs)
-        self.since[g] = self.wake[g] = self.cycle + 1
-        self.todo.add(g)
-        for s, valid in zip(self.outs[g], control.valids, strict=True):
-            if valid != self.valid[s]:
-                self.valid[s] = valid
-                if s in self.reader:
-                    self.todo.add(self.reader[s])
-
-    def _next_cycle(self) -> None:
-        if self.todo:
-            self.cycle += 1
+    def _grow(self) -> None:
+        run = self.runner.run
+        if isinstance(run.moves, list):
+            for row in run.moves:
+                row += [0] * len(row)
         else:
-            self.cycle = min(self.wake)
-            if self.cycle >= FOREVER:
-                raise DeadlockError({self.streams[s].name: len(moved) for s, moved in self.moves.items()})
-        self.todo.update(g for g, wake in enumerate(self.wake) if wake <= self.cycle)
+            self.runner.run = run._replace(moves=np.concatenate([run.moves, np.zeros_like(run.moves)], axis=1))
 
-    def _state(self) -> tuple[object, ...]:
-        """All that the future depends on, at the end of a cycle."""
-        rests = [self.cycle + 1 - since for since in self.since]
-        phases = [len(moved) % self.streams[s].beats for s, moved in self.moves.items()]
-        states = [control.state() for control in self.controls]
-        return (*states, *rests, *phases, *self.valid, *self.ready, frozenset(self.todo))
+    def _late(self, wanted: Schedule, compared: list[int]) -> bool:
+        """Whether an output beat since the last time is later than it is wanted."""
+        run, start = self.runner.run, self._start()
+        for k, port in enumerate(wanted.outputs, self.first):
+            before, now = compared[k], int(run.moved[k])
+            compared[k] = now
+            if (np.asarray(run.moves[k][before:now]) - start > port.cycles(before, now - before)).any():
+                return True
+        return False
 
-    def _repeat(self, cycle: int, counts: dict[int, int]) -> Schedule:
-        """Everything since `cycle`, when the ports had moved `counts` beats, comes again and again."""
-        start = min(self.moves[s][0] for s in self.sources)
-        ports = {
-            s: PortCycles(
-                self.streams[s], np.array(moved, np.int64) - start, len(moved) - counts[s], self.cycle - cycle
+    def _check(self) -> tuple[bytes, _Check]:
+        """All that the future depends on, at the end of a cycle. FIFOs without limit are empty, or they are not."""
+        run, words = self.runner.run, self.runner.net.words
+        number, held = len(self.least), tuple(int(words[g][0]) for g in self.free)
+        self.least.append(tuple(int(words[g][LEAST]) for g in self.free))
+        for g in self.free:
+            words[g][LEAST], words[g][0] = words[g][0], min(words[g][0], 1)
+        state = self.runner.state()
+        for g in self.free:
+            words[g][0] = words[g][LEAST]
+        moved = tuple(map(int, run.moved))
+        phases = [count % stream.beats for count, stream in zip(moved, self.ports, strict=True)]
+        return state.tobytes() + np.array(phases).tobytes(), _Check(number, int(run.now[0]), moved, held)
+
+    def _comes_again(self, old: _Check, new: _Check) -> bool:
+        """Whether a FIFO without limit that holds more than then was never empty since: so more changes nothing."""
+        for k, (before, now) in enumerate(zip(old.held, new.held, strict=True)):
+            least = min(self.least[check][k] for check in range(old.number + 1, new.number + 1))
+            if now != before and (now < before or least == 0):
+                return False
+        return True
+
+    def _start(self) -> int:
+        run = self.runner.run
+        return min(int(run.moves[k][0]) for k in range(self.first))
+
+    def _repeat(self, old: _Check, new: _Check) -> Schedule:
+        """Everything since the old one comes again and again."""
+        run, start = self.runner.run, self._start()
+        found = [
+            PortCycles(
+                stream,
+                np.array(run.moves[k][: new.moved[k]], np.int64) - start,
+                new.moved[k] - old.moved[k],
+                new.cycle - old.cycle,
             )
-            for s, moved in self.moves.items()
-        }
-        fifos = [(g, control) for g, control in enumerate(self.controls) if isinstance(control, FifoControl)]
-        most = {self.streams[self.ins[g][0]].name: control.most for g, control in fifos}
-        return Schedule(tuple(ports[s] for s in self.sources), tuple(ports[s] for s in self.sinks), most)
+            for k, stream in enumerate(self.ports)
+        ]
+        grows = {g for g, before, now in zip(self.free, old.held, new.held, strict=True) if now > before}
+        words, ins = self.runner.net.words, self.layout.ins
+        most = {g: UNLIMITED if g in grows else int(words[g][MOST]) for g in self.fifos}
+        named = {self.layout.streams[ins[g][0]].name: count for g, count in most.items()}
+        return Schedule(tuple(found[: self.first]), tuple(found[self.first :]), named)

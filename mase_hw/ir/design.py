@@ -10,12 +10,14 @@ import numpy as np
 
 from mase_hw.cost.cost import Cost
 from mase_hw.ir.component import Component, Pipe
-from mase_hw.ir.cycles import Group, Schedule, groups, schedule
+from mase_hw.ir.cycles import Schedule, schedule
+from mase_hw.ir.layout import Group, groups
 from mase_hw.ir.progress import Progress, progress
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics import Fixed
 from mase_hw.numerics.rounding import Integers
 
+AT_ONCE = 1 << 22  # integers of all streams together that `results` has in memory: 32 MB
 CHECKED = 16  # random vectors on which a meaning is compared with the integers
 
 
@@ -125,14 +127,23 @@ class Design:
             assert given.shape[1] == stream.features
             values[stream.name] = given
         for component in self.components:
-            results = component.execute(*(values[stream.name] for stream in component.inputs))
+            results = component.execute(
+                *(values[stream.name].reshape(-1, stream.features) for stream in component.inputs)
+            )
             values |= {stream.name: result for stream, result in zip(component.outputs, results, strict=True)}
         return values
 
     def results(self, *x: Integers) -> tuple[Integers, ...]:
-        """The integers of the outputs alone."""
-        values = self.run(*x)
-        return tuple(values[stream.name] for stream in self.outputs)
+        """The integers of the outputs alone. Samples go in blocks: all windows of many images would fill the memory."""
+        (samples,) = sample_counts(self.inputs, x)
+        size = max(1, AT_ONCE // sum(stream.positions * stream.features for stream in self.streams))
+        found: list[list[Integers]] = [[] for _ in self.outputs]
+        for first in range(0, max(samples, 1), size):
+            sides = zip(self.inputs, x, strict=True)
+            values = self.run(*(part[first * s.positions : (first + size) * s.positions] for s, part in sides))
+            for rows, stream in zip(found, self.outputs, strict=True):
+                rows.append(values[stream.name])
+        return tuple(rows[0] if len(rows) == 1 else np.concatenate(rows) for rows in found)
 
     def verify(self) -> None:
         """Check what lowering must have ensured; raises DesignError. Also of what was read from a build folder."""
@@ -170,7 +181,7 @@ class Design:
         together = {id(component): id(group) for group in self.groups for component in group.components}
         for component in self.components:
             for k, x in enumerate(component.inputs):
-                if known.get(x.name) != x:
+                if not _is_view(x, known.get(x.name)):
                     yield f"{component.name}: what it reads as {x.name} is not written so before it"
                 writer = self.writers.get(x.name)
                 if writer is None or together[id(writer)] == together[id(component)]:
@@ -178,6 +189,13 @@ class Design:
                 if ready_runs_through(writer, x.name, component, k):
                     yield f"a ready runs through both {writer.name} and {component.name}"
             known |= {y.name: y for y in component.outputs}
+
+
+def _is_view(x: Stream, written: Stream | None) -> bool:
+    """Whether a stream is read as it is written, or the same beats as vectors of another frame."""
+    if written is None or written.frame == x.frame:
+        return written == x
+    return all(size > 0 for size in x.frame) and written.can_be_viewed(x.frame) and written.viewed(x.frame) == x
 
 
 def ready_runs_through(writer: Component, stream: str, reader: Component, port: int) -> bool:
@@ -222,7 +240,10 @@ def _bad_meaning(component: Component) -> Iterator[str]:
 
 
 def probe_vectors(component: Component) -> tuple[Integers, ...]:
-    """The corners of every input, vectors that reach the accumulators' bounds, and random ones."""
+    """The corners of every input, vectors that reach the accumulators' bounds, and random ones; whole samples.
+
+    Where samples are frames, all that is drawn stands at random positions of as few samples as hold it.
+    """
     rng = np.random.default_rng(0)
     ends = [stream.bounds for stream in component.inputs]
     parts = [[np.stack([lo, hi]), rng.integers(lo, hi, (CHECKED, len(lo)), endpoint=True)] for lo, hi in ends]
@@ -230,7 +251,20 @@ def probe_vectors(component: Component) -> tuple[Integers, ...]:
     if extremes is not None:
         for rows, more in zip(parts, extremes, strict=True):
             rows.append(more[:: max(1, len(more) // CHECKED)])
-    return tuple(np.concatenate(rows) for rows in parts)
+    found = [np.concatenate(rows) for rows in parts]
+    samples = max(-(-len(rows) // x.positions) for rows, x in zip(found, component.inputs, strict=True))
+    return tuple(_whole_samples(rng, x, rows, samples) for x, rows in zip(component.inputs, found, strict=True))
+
+
+def _whole_samples(rng: np.random.Generator, stream: Stream, rows: Integers, samples: int) -> Integers:
+    """The vectors in so many samples, with random ones between them where there are more positions than vectors."""
+    count = samples * stream.positions
+    if count == len(rows):
+        return rows
+    lo, hi = stream.bounds
+    filled = rng.integers(lo, hi, (count, len(lo)), endpoint=True)
+    filled[np.sort(rng.choice(count, len(rows), replace=False))] = rows
+    return filled
 
 
 def sample_counts(streams: Sequence[Stream], values: Sequence[Integers]) -> set[int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mase_hw.ir.division import Division
 from mase_hw.ir.stream import Stream
-from mase_hw.numerics import Fixed, Rounding, requantize, signed_width
+from mase_hw.numerics import Fixed, Rounding, requantize, requantize_quotient, signed_width
 from mase_hw.numerics.rounding import Integers
 
 _UNSATURATED = 60  # bits; wide enough that the bounds of what is rounded do not saturate themselves
@@ -28,7 +29,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Finish:
-    """From exact integers with `frac` fractional bits, within `lo..hi`, to the output type."""
+    """From exact integers with `frac` fractional bits, within `lo..hi`, to the output type.
+
+    With a `divisor` it is the rational `exact / divisor` that is rounded, once.
+    """
 
     frac: int
     lo: int
@@ -36,6 +40,7 @@ class Finish:
     fixed: Fixed
     rounding: Rounding
     rectify: bool = False  # negative results become 0: a ReLU that was merged into this step
+    divisor: int = 1  # odd: a power of two belongs to `frac`
 
     @property
     def width(self) -> int:
@@ -52,20 +57,36 @@ class Finish:
     def changes(self) -> bool:
         """Whether the output's integers can differ from the exact ones."""
         fits = self.fixed.holds(self.lo, self.hi) and not (self.rectify and self.lo < 0)
-        return self.frac != self.fixed.frac or not fits
+        return self.divisor > 1 or self.frac != self.fixed.frac or not fits
 
     def execute(self, exact: Integers) -> Integers:
         if not self.changes:
             return exact
-        result = requantize(exact, self.frac, self.fixed, self.rounding)
+        result = self._rounded(exact, self.fixed)
         return np.maximum(result, 0) if self.rectify else result
+
+    def _rounded(self, exact: Integers, to: Fixed) -> Integers:
+        if self.divisor > 1:
+            return requantize_quotient(exact, self.divisor, self.frac, to, self.rounding)
+        return requantize(exact, self.frac, to, self.rounding)
+
+    def division(self) -> Division | None:
+        """How the quotient is computed, where there is a divisor."""
+        if self.divisor == 1:
+            return None
+        return Division.of(self.lo, self.hi, self.divisor, self.frac - self.fixed.frac, self.rounding)
 
     def parameters(self, bounds: tuple[int, int] | None = None, offset: int = 0) -> dict[str, Any]:
         """Parameters of `mase_requantize`, but for InWidth, for a number within `bounds`, `offset` included.
 
-        Without bounds it is any exact result. Shifts past the width change nothing more and are cut off there.
+        Without bounds it is any exact result. Shifts past the width change nothing more and are cut off there. Behind
+        a division it is the rounded quotient, which is only clamped.
         """
         lo, hi = bounds or (self.lo, self.hi)
+        if self.divisor > 1:
+            wide = Fixed(_UNSATURATED, self.fixed.frac)
+            least, most = self._rounded(np.array([lo, hi]), wide).tolist()
+            return replace(self, frac=self.fixed.frac, lo=least, hi=most, divisor=1).parameters(offset=offset)
         shift = max(min(self.frac - self.fixed.frac, signed_width(lo, hi) + 1), -(self.fixed.width + 1))
         half_even = self.rounding is Rounding.HALF_EVEN and shift > 0
         half = 1 << (shift - 1) if half_even else 0
@@ -93,14 +114,19 @@ def result_stream(
     *,
     frame: tuple[int, ...] = (),
     rectify: bool = False,
+    divisor: int = 1,
 ) -> tuple[Stream, Finish]:
     """The output stream of an operator whose exact results lie in `exact`, and the step that makes it.
 
-    Without a result type nothing is lost: the stream's type is the narrowest that holds every exact result.
+    Without a result type nothing is lost: the stream's type is the narrowest that holds every exact result. A quotient
+    by anything but a power of two needs a type.
     """
     lo, hi = int(exact[0].min()), int(exact[1].max())
+    twos = (divisor & -divisor).bit_length() - 1
+    frac, divisor = frac + twos, divisor >> twos
     if result is None:
+        assert divisor == 1, f"{name}: a quotient by {divisor} without a type"
         result = Result(Fixed(signed_width(lo, hi), frac), Rounding.HALF_EVEN)
-    step = Finish(frac, lo, hi, result.fixed, result.rounding, rectify)
+    step = Finish(frac, lo, hi, result.fixed, result.rounding, rectify, divisor)
     bounds = [tuple(int(n) for n in step.execute(side)) for side in exact]
     return Stream(name, len(exact[0]), lanes, result.fixed, bounds[0], bounds[1], frame), step

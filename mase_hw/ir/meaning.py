@@ -1,6 +1,7 @@
 """What a component computes, stated so that it can be compared: with its own integers, and by `prove` with its RTL.
 
-A meaning is about one vector of each input. Inputs are numbered as the component's ports are.
+A meaning is about one vector of each input, or about one sample where the component looks at several positions. Inputs
+are numbered as the component's ports are.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mase_hw.geometry import Geometry, windows
 from mase_hw.ir.finish import Finish
 from mase_hw.numerics.product import product
 from mase_hw.numerics.rounding import Integers
@@ -68,3 +70,70 @@ class Table(Meaning):
     def evaluate(self, *x: Integers) -> tuple[Integers, ...]:
         rows = zip(self.index, self.lo, self.values, strict=True)
         return (np.stack([values[x[0][:, i] - lo] for i, lo, values in rows], axis=1),)
+
+
+@dataclass(frozen=True)
+class Windows(Meaning):
+    """One output, one input: for each window of the frame the vectors under its taps, tap by tap.
+
+    A padded position holds `fill`. With `group`, the features of the input are taken `group` at a time: for each window
+    one vector for each group, and in it the taps one after the other.
+    """
+
+    geometry: Geometry
+    fill: int = 0
+    group: int | None = None
+
+    def evaluate(self, *x: Integers) -> tuple[Integers, ...]:
+        found = windows(x[0] - self.fill, self.geometry) + self.fill if self.fill else windows(x[0], self.geometry)
+        if self.group is not None:
+            taps, features = self.geometry.taps, x[0].shape[1]
+            parts = found.reshape(-1, taps, features // self.group, self.group)
+            found = np.ascontiguousarray(parts.swapaxes(1, 2)).reshape(-1, taps * self.group)
+        return (found,)
+
+
+@dataclass(frozen=True)
+class Most(Meaning):
+    """One output, one input: the largest of each lane over `taps` elements, which follow one another `lanes` apart.
+
+    Results of `blocks` vectors of the input are one vector of the output.
+    """
+
+    taps: int
+    lanes: int
+    blocks: int
+
+    def evaluate(self, *x: Integers) -> tuple[Integers, ...]:
+        return (x[0].reshape(-1, self.taps, self.lanes).max(1).reshape(-1, self.blocks * self.lanes),)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(Meaning):
+    """One output, one input: `finish(sum over taps of factors * x + constants)` for each lane, as `Most` takes them.
+
+    Vector `k` of the input has factors `[k % blocks]`.
+    """
+
+    factors: Integers  # [blocks, taps, lanes]
+    constants: Integers  # [blocks * lanes]
+    finish: Finish
+
+    def evaluate(self, *x: Integers) -> tuple[Integers, ...]:
+        blocks, taps, lanes = self.factors.shape
+        exact = (x[0].reshape(-1, blocks, taps, lanes) * self.factors).sum(2).reshape(-1, blocks * lanes)
+        return (self.finish.execute(exact + self.constants),)
+
+
+@dataclass(frozen=True)
+class Repeated(Meaning):
+    """One output, one input: every position of the frame, so many times in each dimension."""
+
+    frame: tuple[int, ...]
+    factors: tuple[int, ...]
+
+    def evaluate(self, *x: Integers) -> tuple[Integers, ...]:
+        found = x[0].reshape(-1, *self.frame, x[0].shape[1])
+        for axis, factor in enumerate(self.factors, start=1):
+            found = found.repeat(factor, axis=axis)
+        return (np.ascontiguousarray(found.reshape(-1, x[0].shape[1])),)

@@ -11,8 +11,9 @@ from math import lcm
 from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx import plumbing
 from mase_hw.ir.component import REGISTERED, THROUGH, Component, Instance
-from mase_hw.ir.control import Control, FifoControl, GatherControl, ScatterControl, SkidControl
+from mase_hw.ir.control import Control
 from mase_hw.ir.meaning import Meaning, Move
+from mase_hw.ir.plumbing_control import FifoControl, GatherControl, ScatterControl, SkidControl
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import lcm, prod
 
 import numpy as np
 
@@ -64,6 +64,23 @@ class Stream:
 
     def renamed(self, name: str) -> Stream:
         return replace(self, name=name)
+
+    def can_be_viewed(self, frame: tuple[int, ...]) -> bool:
+        """Whether the same beats can be read as vectors of another frame."""
+        elements = self.positions * self.features
+        return not elements % prod(frame) and not (elements // prod(frame)) % self.lanes
+
+    def viewed(self, frame: tuple[int, ...]) -> Stream:
+        """The same beats read as vectors of another frame; () is one long vector. No hardware is needed for it."""
+        if frame == self.frame:
+            return self
+        assert self.can_be_viewed(frame), f"{self.name}: {self.frame} x {self.features} as {frame}"
+        features = self.positions * self.features // prod(frame)
+        # An element of the new vector is one of these of the old; what holds for every one of them holds for it.
+        size = lcm(features, self.features)
+        rows = np.tile(np.array([self.lo, self.hi, self.step]), size // self.features).reshape(3, -1, features)
+        lo, hi, step = (tuple(side.tolist()) for side in (rows[0].min(0), rows[1].max(0), rows[2].min(0)))
+        return replace(self, features=features, lo=lo, hi=hi, frame=frame, step=step)
 
 
 def full_range(name: str, features: int, lanes: int, fixed: Fixed, frame: tuple[int, ...] = ()) -> Stream:

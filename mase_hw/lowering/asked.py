@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd, prod
 from typing import Any
 
 from mase_hw.config.hardware import HardwareConfig, HardwareSpec
@@ -29,7 +30,7 @@ def suited(layer: Layer, graph: LayerGraph, config: HardwareConfig, problems: Co
 def _check_lanes(
     layer: Layer, graph: LayerGraph, spec: HardwareSpec, config: HardwareConfig, problems: Collector
 ) -> None:
-    parts = [graph.features_of(name) for name in layer.inputs]
+    parts = graph.features_read(layer)
     if len(parts) > 1 and spec.data_in_parallelism == sum(parts):
         parts = []  # a concatenation of whole vectors
     unfit = [count for count in parts if spec.data_in_parallelism and count % spec.data_in_parallelism]
@@ -62,14 +63,26 @@ def _reason(site: Site, spec: HardwareSpec, cycles: int, target: int) -> tuple[s
     """Why it takes so many cycles: the text, the key that is to blame, and a hint."""
     layer = site.layer
     features = max(site.features)
+    positions = max(prod(layer.frame), prod(layer.out_frame))
+    if positions > target:
+        hint = f"raise target_interval to {positions} or more"
+        return f"its {positions} positions take a cycle each", "target_interval", hint
     lanes = spec.data_in_parallelism or spec.data_out_parallelism or features
-    if spec.data_in_fifo_depth == 1 and 2 * (features // lanes) > target:
+    alone = len(site.features) == 1  # in front of a join, the depth is a limit and may be computed to be less
+    if alone and spec.data_in_fifo_depth == 1 and 2 * (features // lanes) * prod(layer.frame) > target:
         hint = "set data_in_fifo_depth = 2, which takes every cycle"
         return "a FIFO of one beat takes every second cycle", "data_in_fifo_depth", hint
-    sizes = {"data_in_parallelism": features, "data_out_parallelism": layer.out_features}
-    for key, count in sizes.items():
+    into = features if alone else layer.out_features  # the parts of a concatenation come in turn
+    fitting = {*divisors(gcd(*site.features)), into}  # all of a concatenation in one beat is another way
+    sizes = {
+        "data_in_parallelism": (into, sorted(fitting), prod(layer.frame)),
+        "data_out_parallelism": (layer.out_features, divisors(layer.out_features), prod(layer.out_frame)),
+    }
+    for key, (count, allowed, vectors) in sizes.items():
         asked = getattr(spec, key)
-        if asked is not None and count // asked > target:
-            hint = f"raise it to {next(d for d in divisors(count) if count // d <= target)} or more, or delete it"
-            return f"{key} = {asked} takes {count // asked} cycles for {count} features", key, hint
+        if asked is not None and count // asked * vectors > target:
+            fast = [d for d in allowed if count // d * vectors <= target]
+            hint = f"raise it to {fast[0]} or more, or delete it" if fast else f"raise target_interval to {vectors}"
+            what = f"{count} features" if vectors == 1 else f"{vectors} x {count} features"
+            return f"{key} = {asked} takes {count // asked * vectors} cycles for {what}", key, hint
     return operator_of(layer.op).too_slow(site, spec, cycles, target)

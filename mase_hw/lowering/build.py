@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 
 from mase_hw.config.hardware import HardwareConfig, HardwareTarget
 from mase_hw.diagnostics import Collector
@@ -10,7 +12,15 @@ from mase_hw.ir.design import Design
 from mase_hw.layers import LayerGraph
 from mase_hw.lowering.lower import Branching, Edge, lower
 from mase_hw.lowering.optimize import Plan
-from mase_hw.lowering.skips import Make, exact_depths
+from mase_hw.lowering.skips import Make, Trials, exact_depths
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The design of a plan, and notes for the user about what it loses."""
+
+    design: Design
+    notes: tuple[str, ...] = ()
 
 
 def design_of(
@@ -20,26 +30,67 @@ def design_of(
     config: HardwareConfig | None = None,
     problems: Collector | None = None,
 ) -> Design:
+    """What `finished` gives, without the notes."""
+    return finished(graph, plan, target, config, problems).design
+
+
+def finished(
+    graph: LayerGraph,
+    plan: Plan,
+    target: HardwareTarget,
+    config: HardwareConfig | None = None,
+    problems: Collector | None = None,
+) -> Finished:
     """The design of a plan. A FIFO depth that the user asks for is kept if it is smaller, unless it would deadlock."""
 
     def make(depths: Mapping[Edge, int]) -> Design:
-        return lower(target.top, graph, plan.choices, target, Branching(plan.forks, depths))
+        return lower(target.top, graph, plan.choices, target, Branching(plan.forks, depths), verified=False)
 
     depths = exact_depths(graph, make)
     asked = _asked(graph, plan, depths)
+    design = make(asked)
+    notes: tuple[str, ...] = ()
     if asked != depths:
-        design = make(asked)
-        if design.progress.goes_on:
-            return design
-        problems = problems or Collector()
-        _report(graph, depths, asked, make, config, problems)
-        problems.raise_if_any()
-    return make(depths)
+        if not design.progress.goes_on:
+            problems = problems or Collector()
+            _report(graph, depths, asked, make, config, problems)
+            problems.raise_if_any()
+        notes = _slower(depths, asked, design, make(depths), target)
+    design.verify()
+    return Finished(design, notes or _missed(design, target))
 
 
 def _asked(graph: LayerGraph, plan: Plan, depths: Mapping[Edge, int]) -> dict[Edge, int]:
     wished = {layer.name: choice.data_in_fifo_depth for layer, choice in zip(graph.layers, plan.choices, strict=True)}
     return {edge: min(depth, wished[edge[0]] or depth) for edge, depth in depths.items()}
+
+
+def _slower(
+    depths: Mapping[Edge, int], asked: Mapping[Edge, int], design: Design, whole: Design, target: HardwareTarget
+) -> tuple[str, ...]:
+    """What the depths that the user asks for cost against the computed ones, if it is more than latency."""
+    found, best = design.schedule.interval, whole.schedule.interval
+    if found <= best:
+        return ()
+    short = {edge[0]: asked[edge] for edge in depths if asked[edge] < depths[edge]}
+    most = {name: max(depth for edge, depth in depths.items() if edge[0] == name) for name in short}
+    wishes = [f"hardware.{name}: data_in_fifo_depth = {short[name]} is below {most[name]}" for name in short]
+    text = f"{', '.join(wishes)}, which loses no cycle: an interval of {_cycles(found)} in the place of {_cycles(best)}"
+    wanted = target.target_interval
+    return (text if wanted is None or found <= wanted else f"{text}; target_interval = {wanted} is missed",)
+
+
+def _missed(design: Design, target: HardwareTarget) -> tuple[str, ...]:
+    """Every layer keeps to the target, but a line buffer that still holds one frame may keep the next one waiting."""
+    wanted, found = target.target_interval, design.schedule.interval
+    if wanted is None or found <= wanted:
+        return ()
+    advice = "a FIFO in front of a convolution or a pool may win them back: data_in_fifo_depth"
+    return (f"target_interval = {wanted} is missed: {_cycles(found)} cycles, some between two frames; {advice}",)
+
+
+def _cycles(interval: Fraction) -> str:
+    return str(interval.numerator) if interval.denominator == 1 else f"{float(interval):.4g}"
 
 
 def _report(
@@ -50,13 +101,14 @@ def _report(
     config: HardwareConfig | None,
     problems: Collector,
 ) -> None:
+    trials = Trials(graph, make)
     for name in dict.fromkeys(edge[0] for edge in asked if asked[edge] < depths[edge]):
         most = max(depth for edge, depth in depths.items() if edge[0] == name)
         low, high = 1, most
         while low < high:  # the smallest depth with which the design goes on, the others as they have to be
             middle = (low + high) // 2
             tried = {edge: min(depth, middle) if edge[0] == name else depth for edge, depth in depths.items()}
-            if make(tried).progress.goes_on:
+            if trials.design(tried).progress.goes_on:
                 high = middle
             else:
                 low = middle + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget
 from mase_hw.diagnostics import Collector
@@ -15,7 +16,7 @@ from mase_hw.lowering.space import Candidate, candidates
 from mase_hw.lowering.types import types_of
 from mase_hw.ops.operator import FOREVER, Options, Site, Wish, operator_of
 
-FOLDED_INTERVAL = 256  # of a large matrix, where nothing is asked of the whole
+FOLDED_INTERVAL = 256  # of a large matrix, for each vector, where nothing is asked of the whole
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,9 @@ def choose(graph: LayerGraph, config: HardwareConfig, target: HardwareTarget, pr
 
 def _usual(site: Site, spec: HardwareSpec) -> list[Candidate]:
     usual = operator_of(site.layer.op).usual(site, spec)
-    found = candidates(site, usual, Wish(FOLDED_INTERVAL)) or candidates(site, usual, Wish())
-    return _fastest_or(found, FOLDED_INTERVAL)
+    slowest = FOLDED_INTERVAL * prod(site.layer.out_frame)
+    found = candidates(site, usual, Wish(slowest)) or candidates(site, usual, Wish())
+    return _fastest_or(found, slowest)
 
 
 def _fastest_or(found: list[Candidate], slowest: int) -> list[Candidate]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mase_hw.config.hardware import HardwareTarget
@@ -12,7 +12,7 @@ from mase_hw.ir.design import BuiltNode, Design, chained
 from mase_hw.ir.plumbing import Fifo, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
 from mase_hw.layers import Layer, LayerGraph
-from mase_hw.lowering.parts import Place, after, before, does_nothing, merges, own_part, sites
+from mase_hw.lowering.parts import Place, after, before, does_nothing, merges, own_parts, sites
 from mase_hw.lowering.types import types_of
 from mase_hw.ops.choice import Choice
 from mase_hw.ops.operator import Options
@@ -41,13 +41,16 @@ def lower(
     choices: Sequence[Choice],
     target: HardwareTarget | None = None,
     branching: Branching | None = None,
+    *,
+    verified: bool = True,
 ) -> Design:
-    """The design of a graph of layers, legal and verified."""
+    """The design of a graph of layers, legal and, unless it is only tried, verified."""
     maker = _Maker(graph, branching or Branching())
     for place, choice in zip(places(graph, target), choices, strict=True):
         maker.layer(place, choice)
     design = Design(top, maker.finished(), tuple(maker.nodes))
-    design.verify()
+    if verified:
+        design.verify()
     return design
 
 
@@ -69,7 +72,7 @@ class _Maker:
         own_lanes = place.operator.lanes(place.site, choice)[0]
         several = len(layer.inputs) > 1
         given = [
-            self._take(name, own_lanes[port] if several else choice.data_in_parallelism)
+            self._take(name, own_lanes[port] if several else choice.data_in_parallelism).viewed(layer.frame)
             for port, name in enumerate(layer.inputs)
         ]
         if len(given) == 1 and self._merge(place, choice, given[0]):
@@ -83,7 +86,7 @@ class _Maker:
             reach.append(front[-1].output if front else x)
         y = reach[0]
         if not does_nothing(place, reach):
-            made.append(own_part(place, choice, reach))
+            made += own_parts(place, choice, reach)
             y = made[-1].output
         ending = after(place, choice, y)
         made += ending
@@ -113,7 +116,7 @@ class _Maker:
         if name in self._first:
             x = next(x for x in self.graph.inputs if x.name == name)
             port = f"data_in_{self._first.pop(name)}"
-            self._give(name, full_range(port, x.features, lanes, self._types[name].fixed))
+            self._give(name, full_range(port, x.features, lanes, self._types[name].fixed, x.frame))
         return self.ends[name].pop(0)
 
     def _give(self, name: str, y: Stream) -> None:
@@ -141,7 +144,7 @@ class _Maker:
                 self.components.append(SkidBuffer(title, (y,), (y.renamed(f"{title}_out"),)))
                 y = self.components[-1].output
             self._rename(y.name, f"data_out_{k}")
-        return self._legal()
+        return legal(self.components, self._free)
 
     def _rename(self, old: str, new: str) -> None:
         def renamed(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
@@ -150,25 +153,6 @@ class _Maker:
         for k, c in enumerate(self.components):
             if any(s.name == old for s in (*c.inputs, *c.outputs)):
                 self.components[k] = replace(c, inputs=renamed(c.inputs), outputs=renamed(c.outputs))
-
-    def _legal(self) -> tuple[Component, ...]:
-        """Skid buffers where a ready would run through two components."""
-        legal: list[Component] = []
-        writers: dict[str, Component] = {}
-        for component in self.components:
-            inputs = []
-            for port, x in enumerate(component.inputs):
-                writer = writers.get(x.name)
-                if writer is not None and chained(writer, x.name, component, port):
-                    several = str(port) if len(component.inputs) > 1 else ""
-                    name = self._free(f"{component.name}_skid{several}")
-                    legal.append(SkidBuffer(name, (x,), (x.renamed(f"{name}_out"),)))
-                    x = legal[-1].output
-                inputs.append(x)
-            same = tuple(inputs) == component.inputs
-            legal.append(component if same else replace(component, inputs=tuple(inputs)))
-            writers |= {y.name: legal[-1] for y in component.outputs}
-        return tuple(legal)
 
     def _named(self, made: Sequence[Component], layer: str) -> list[Component]:
         """The components with names that no layer and no other one has; only the layer's own is called as it is."""
@@ -179,7 +163,7 @@ class _Maker:
             outputs = component.outputs
             if name != component.name:
                 outputs = tuple(y.renamed(f"{name}_out") for y in outputs)
-            inputs = tuple(streams.get(x.name, x) for x in component.inputs)
+            inputs = tuple(streams.get(x.name, x).viewed(x.frame) for x in component.inputs)
             renamed.append(replace(component, name=name, inputs=inputs, outputs=outputs))
             streams |= {old.name: new for old, new in zip(component.outputs, outputs, strict=True)}
         self._streams = streams
@@ -194,6 +178,26 @@ class _Maker:
             name += "_"
         self.names.add(name)
         return name
+
+
+def legal(components: Sequence[Component], free: Callable[[str], str]) -> tuple[Component, ...]:
+    """With skid buffers where a ready would run through two components; `free` makes their names unique."""
+    made: list[Component] = []
+    writers: dict[str, Component] = {}
+    for component in components:
+        inputs = []
+        for port, x in enumerate(component.inputs):
+            writer = writers.get(x.name)
+            if writer is not None and chained(writer, x.name, component, port):
+                several = str(port) if len(component.inputs) > 1 else ""
+                name = free(f"{component.name}_skid{several}")
+                made.append(SkidBuffer(name, (x,), (x.renamed(f"{name}_out"),)))
+                x = made[-1].output
+            inputs.append(x)
+        same = all(x.name == y.name for x, y in zip(inputs, component.inputs, strict=True))
+        made.append(component if same else replace(component, inputs=tuple(inputs)))
+        writers |= {y.name: made[-1] for y in component.outputs}
+    return tuple(made)
 
 
 def fifo_name(edge: Edge) -> str:

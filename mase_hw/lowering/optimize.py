@@ -21,7 +21,7 @@ from mase_hw.ir.plumbing import Plumbing, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
 from mase_hw.layers import LayerGraph
 from mase_hw.lowering.lower import places
-from mase_hw.lowering.parts import Place, after, before, does_nothing, may_merge, merges, own_part
+from mase_hw.lowering.parts import Place, after, before, does_nothing, may_merge, merges, own_parts
 from mase_hw.lowering.space import Candidate
 from mase_hw.lowering.types import types_of
 from mase_hw.ops.cast import Cast
@@ -82,7 +82,7 @@ class Planner:
     graph: LayerGraph
     options: Options
     offer: Callable[[int], Sequence[Sequence[Candidate]]]
-    _own: dict[tuple[int, Choice], Component] = field(default_factory=dict)
+    _own: dict[tuple[int, Choice], list[Component]] = field(default_factory=dict)
     _rectified: dict[int, Component] = field(default_factory=dict)
     _totals: dict[int, tuple[Component, Total]] = field(default_factory=dict)  # the component stays, and so its id
 
@@ -138,7 +138,7 @@ class Planner:
                 streams = [end.x for end in reach]
                 total, end = label.total, reach[0]
                 if not does_nothing(place, streams):
-                    total, end = self._own_behind(total, reach, self._component(k, choice, streams))
+                    total, end = self._own_behind(total, reach, self._components(k, choice, streams))
                 total, end = self._follow(total, end, after(place, choice, end.x))
                 ends = {each: one for each, one in label.ends.items() if "\0" not in each}
                 yield from self._give(place, choice, replace(label, total=total, ends=ends), label.earlier, end)
@@ -154,7 +154,7 @@ class Planner:
         for one in started:
             total, ends = one.total, dict(one.ends)
             for port, name in enumerate(place.layer.inputs):
-                end = ends[name]
+                end = replace(ends[name], x=ends[name].x.viewed(place.layer.frame))
                 total, reached = self._follow(total, end, before(place, choice, end.x, port))
                 ends[_port(place, port)] = reached
             for name in place.layer.inputs:
@@ -168,7 +168,7 @@ class Planner:
             yield label
             return
         x = next(x for x in self.graph.inputs if x.name == name)
-        end = End(full_range("x", x.features, lanes, self.types.inputs[name].fixed), None)
+        end = End(full_range("x", x.features, lanes, self.types.inputs[name].fixed, x.frame), None)
         yield from self._forked(label, name, end)
 
     def _forked(self, label: Label, name: str, end: End) -> Iterator[Label]:
@@ -222,13 +222,14 @@ class Planner:
         reader = self.graph.readers[name][0][0].name
         return replace(label, total=total, ends={**ends, reader: End(merged.output, merged)})
 
-    def _own_behind(self, total: Total, reach: Sequence[End], own: Component) -> tuple[Total, End]:
-        """The layer's own component behind its inputs, and skid buffers where they need them."""
-        total = _plus(total, self._total(own))
+    def _own_behind(self, total: Total, reach: Sequence[End], own: Sequence[Component]) -> tuple[Total, End]:
+        """The layer's own components behind its inputs, and skid buffers where they need them."""
+        first = own[0]
+        total = _plus(total, self._total(first))
         for port, end in enumerate(reach):
-            if end.last is not None and _needs_skid(end.last, own, port):
+            if end.last is not None and _needs_skid(end.last, first, port):
                 total = _plus(total, _price(_skid(end.x)))
-        return total, End(own.output, own)
+        return self._follow(total, End(first.output, first), own[1:])
 
     def _follow(self, total: Total, end: End, components: Sequence[Component]) -> tuple[Total, End]:
         """Components with one input behind an end, and skid buffers where they need them."""
@@ -248,9 +249,9 @@ class Planner:
                 total = _plus(total, _price(_skid(label.ends[name].x)))
         return replace(label, total=total)
 
-    def _component(self, k: int, choice: Choice, inputs: Sequence[Stream]) -> Component:
+    def _components(self, k: int, choice: Choice, inputs: Sequence[Stream]) -> list[Component]:
         if (k, choice) not in self._own:
-            self._own[k, choice] = own_part(self.places[k], choice, inputs)
+            self._own[k, choice] = own_parts(self.places[k], choice, inputs)
         return self._own[k, choice]
 
     def _total(self, component: Component) -> Total:

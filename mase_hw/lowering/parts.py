@@ -20,7 +20,7 @@ from mase_hw.ops.choice import Choice
 from mase_hw.ops.operator import Operator, Options, Site, operator_of
 
 _REMEMBERED = 256
-_solved: OrderedDict[bytes, Component] = OrderedDict()
+_solved: OrderedDict[bytes, tuple[str, list[Component]]] = OrderedDict()  # with the layer's name in them
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ def sites(graph: LayerGraph, types: Types) -> list[Site]:
 
     Bounds do not depend on how layers are built, so the smallest variant of each layer is built once to learn them.
     """
-    ends = {x.name: full_range("x", x.features, 1, types.inputs[x.name].fixed) for x in graph.inputs}
+    ends = {x.name: full_range("x", x.features, 1, types.inputs[x.name].fixed, x.frame) for x in graph.inputs}
     found = []
     for layer in graph.layers:
         operator, result = operator_of(layer.op), types.results[layer.name]
-        inputs = [ends[name].with_lanes("x", 1) for name in layer.inputs]
+        inputs = [ends[name].with_lanes("x", 1).viewed(layer.frame) for name in layer.inputs]
         wanted = operator.casts(layer, inputs, result)
         cast_inputs = tuple(
             cast("cast", x, want).output if want is not None and want.fixed != x.fixed else x
@@ -60,7 +60,7 @@ def sites(graph: LayerGraph, types: Types) -> list[Site]:
         if operator.does_nothing(layer, cast_inputs, result):
             ends[layer.name] = cast_inputs[0]
         else:
-            ends[layer.name] = operator.build(layer, operator.smallest, cast_inputs, result, Options()).output
+            ends[layer.name] = operator.parts(layer, operator.smallest, cast_inputs, result, Options())[-1].output
     return found
 
 
@@ -104,22 +104,30 @@ def merges(place: Place, choice: Choice, x: Stream) -> bool:
     return may_merge(place, x) and not choice.data_in_fifo_depth and lanes == (x.lanes, x.lanes)
 
 
-def own_part(place: Place, choice: Choice, inputs: Sequence[Stream]) -> Component:
-    """The layer's own component. Adder graphs, which take long to find, are found once in a process."""
+def own_parts(place: Place, choice: Choice, inputs: Sequence[Stream]) -> list[Component]:
+    """The layer's own components. Adder graphs, which take long to find, are found once in a process."""
     layer, result, options = place.layer, place.result, place.options
     if not place.operator.solves(place.site, choice):
-        return place.operator.build(layer, choice, inputs, result, options)
+        return place.operator.parts(layer, choice, inputs, result, options)
     key = _key(place, choice, inputs)
     if key not in _solved:
-        _solved[key] = place.operator.build(layer, choice, inputs, result, options)
+        _solved[key] = (layer.name, place.operator.parts(layer, choice, inputs, result, options))
         if len(_solved) > _REMEMBERED:
             _solved.popitem(last=False)
     _solved.move_to_end(key)
-    found = _solved[key]
-    if (found.name, found.inputs) == (layer.name, tuple(inputs)):
-        return found
-    out = replace(found.output, name=f"{layer.name}_out", frame=inputs[0].frame)
-    return replace(found, name=layer.name, inputs=tuple(inputs), outputs=(out,))
+    return _renamed(*_solved[key], layer.name, tuple(inputs))
+
+
+def _renamed(old: str, parts: Sequence[Component], new: str, inputs: tuple[Stream, ...]) -> list[Component]:
+    """Remembered parts of a layer that was called `old`, for another one with other names of streams."""
+    streams = dict(zip((x.name for x in parts[0].inputs), inputs, strict=True))
+    found = []
+    for part in parts:
+        outputs = tuple(y.renamed(new + y.name.removeprefix(old)) for y in part.outputs)
+        ends = tuple(streams[x.name].viewed(x.frame) for x in part.inputs)
+        found.append(replace(part, name=new + part.name.removeprefix(old), inputs=ends, outputs=outputs))
+        streams |= {y.name: z for y, z in zip(part.outputs, outputs, strict=True)}
+    return found
 
 
 def _key(place: Place, choice: Choice, inputs: Sequence[Stream]) -> bytes:
@@ -130,6 +138,7 @@ def _key(place: Place, choice: Choice, inputs: Sequence[Stream]) -> bytes:
     for x in inputs:
         digest.update(np.stack(x.bounds).tobytes())
     built = replace(choice, data_in_parallelism=1, data_out_parallelism=1, data_in_fifo_depth=0)
-    ends = [(x.lanes, x.fixed) for x in inputs]
-    digest.update(repr((layer.op, ends, layer.spec, built, place.result, place.options)).encode())
+    ends = [(x.lanes, x.fixed, x.frame) for x in inputs]
+    shape = (layer.geometry, layer.groups, layer.factor)
+    digest.update(repr((layer.op, ends, layer.spec, shape, built, place.result, place.options)).encode())
     return digest.digest()

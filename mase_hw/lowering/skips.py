@@ -3,19 +3,26 @@
 Where branches of a fork meet again, the shorter one waits for the longer one. Its beats need room, or the fork stands
 still. The depths are found by running the schedule of the design, which is exact: first with FIFOs that are never
 full, then with smaller and smaller ones, one FIFO after the other. More room never makes a design slower, so halving
-finds the least depth of each, and a depth of one less in any of them would lose a cycle.
+finds the least depth of each, and a depth of one less in any of them would lose a cycle. The components are made once:
+what is tried differs in these FIFOs alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from mase_hw.ir.cycles import DeadlockError, Schedule
+from mase_hw.ir.component import Component
+from mase_hw.ir.cycles import Schedule, schedule_within
 from mase_hw.ir.design import Design
+from mase_hw.ir.plumbing import Fifo
+from mase_hw.ir.plumbing_control import UNLIMITED
+from mase_hw.ir.stream import Stream
 from mase_hw.layers import LayerGraph
-from mase_hw.lowering.lower import Edge, fifo_name
+from mase_hw.lowering.lower import Edge, fifo_name, legal
 
-Make = Callable[[Mapping[Edge, int]], Design]
+Depths = Mapping[Edge, int]
+Make = Callable[[Depths], Design]
 
 
 def join_edges(graph: LayerGraph) -> list[Edge]:
@@ -28,59 +35,97 @@ def skip_fifos(graph: LayerGraph) -> set[str]:
     return {fifo_name(edge) for edge in join_edges(graph)}
 
 
+class Trials:
+    """Designs that differ in the FIFOs in front of joins. They are as `make` makes them, but for names."""
+
+    def __init__(self, graph: LayerGraph, make: Make) -> None:
+        self.base = make(dict.fromkeys(join_edges(graph), 1))
+
+    def design(self, depths: Depths) -> Design:
+        """A FIFO of depth 0 is not there; then a skid buffer may have to be."""
+        wanted = {fifo_name(edge): depth for edge, depth in depths.items()}
+        kept: list[Component] = []
+        instead: dict[str, Stream] = {}  # the stream into a FIFO that is not there, by the one out of it
+        for component in self.base.components:
+            if any(x.name in instead for x in component.inputs):
+                component = replace(component, inputs=tuple(instead.get(x.name, x) for x in component.inputs))
+            depth = wanted.get(component.name)
+            if depth == 0:
+                instead[component.output.name] = component.input
+            else:
+                kept.append(
+                    component if depth is None else Fifo(component.name, component.inputs, component.outputs, depth)
+                )
+        taken = {component.name for component in kept}
+        return Design(self.base.name, legal(kept, lambda name: _free(name, taken)))
+
+    def within(self, depths: Depths, wanted: Schedule) -> Schedule | None:
+        """The schedule, if no output is later than wanted; a deadlock is later than anything."""
+        design = self.design(depths)
+        return schedule_within(design.components, design.inputs, design.outputs, wanted)
+
+    def held(self, timing: Schedule, edge: Edge) -> int:
+        """Beats that a FIFO holds at the most; UNLIMITED where they become ever more."""
+        return timing.most[self.base.component(fifo_name(edge)).input.name]
+
+    def unlimited(self, edge: Edge) -> int:
+        """A depth that is never reached by what waits for another branch.
+
+        Where something behind the join is slower than the branches, a FIFO without limit holds ever more, and what is
+        before it keeps a period of its own: the two come together again only after very many samples. So it gets more
+        room than a design holds that waits for nothing else.
+        """
+        streams = self.base.streams
+        if any(stream.frame for stream in streams):
+            return 1024 + 2 * self.base.component(fifo_name(edge)).input.sample_beats
+        return 1024 + 2 * max(stream.sample_beats for stream in streams)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
 def exact_depths(graph: LayerGraph, make: Make) -> dict[Edge, int]:
     """The depths of all FIFOs in front of joins, 0 where none is needed.
 
     A FIFO where none is needed costs a cycle of latency. So those are taken out first, and what is left is compared
     with unlimited FIFOs in these places alone.
     """
-    depths = dict.fromkeys(join_edges(graph), _unlimited(graph, make))
-    for edge in depths:
+    edges = join_edges(graph)
+    if not edges:
+        return {}
+    trials = Trials(graph, make)
+    depths = {edge: trials.unlimited(edge) for edge in edges}
+    wanted = trials.design(depths).schedule
+    for edge in edges:
         without = {**depths, edge: 0}
-        if keeps_up(make, without, depths):
-            depths = without
-    wanted = make(depths).schedule
+        if (found := trials.within(without, wanted)) is not None:
+            depths, wanted = without, found
+    timing = wanted
     for edge in [edge for edge, depth in depths.items() if depth]:
-        held = make(depths).schedule.most[_fifo_input(make, depths, edge)]
-        depths[edge] = _least(edge, {**depths, edge: held + 1}, wanted, make)  # it is full with one beat more
+        depths[edge], timing = _least(edge, depths, timing, wanted, trials)
     return depths
 
 
-def _unlimited(graph: LayerGraph, make: Make) -> int:
-    """A depth that is never reached by what waits for another branch: a design holds fewer beats than that."""
-    edges = join_edges(graph)
-    if not edges:
-        return 0
-    design = make(dict.fromkeys(edges, 1))
-    return 1024 + 2 * max(stream.sample_beats for stream in design.streams)
+def _least(edge: Edge, depths: Depths, timing: Schedule, wanted: Schedule, trials: Trials) -> tuple[int, Schedule]:
+    """The least depth with which no output beat leaves later than wanted, and the schedule with it.
 
-
-def _fifo_input(make: Make, depths: Mapping[Edge, int], edge: Edge) -> str:
-    return make(depths).component(fifo_name(edge)).input.name
-
-
-def keeps_up(make: Make, depths: Mapping[Edge, int], others: Mapping[Edge, int]) -> bool:
-    """Whether no output is later with these depths than with the others; a deadlock is later than anything."""
-    try:
-        return make(depths).schedule.no_later_than(make(others).schedule)
-    except DeadlockError:
-        return False
-
-
-def _least(edge: Edge, depths: Mapping[Edge, int], wanted: Schedule, make: Make) -> int:
-    """The least depth with which no output beat leaves later than wanted; `depths` has one that is enough."""
-
-    def enough(depth: int) -> bool:
-        try:
-            return make({**depths, edge: depth}).schedule.no_later_than(wanted)
-        except DeadlockError:
-            return False
-
-    low, high = 1, depths[edge]
+    `depths` has one that is enough, with the schedule `timing`.
+    """
+    low, high = 1, trials.held(timing, edge) + 1  # it is full with one beat more
+    while high > UNLIMITED:  # it holds ever more: enough is the first of 2, 4, 8, ... that is
+        tried = 2 * low
+        if (found := trials.within({**depths, edge: tried}, wanted)) is not None:
+            high, timing = tried, found
+        else:
+            low = tried + 1
     while low < high:
         middle = (low + high) // 2
-        if enough(middle):
-            high = middle
+        if (found := trials.within({**depths, edge: middle}, wanted)) is not None:
+            high, timing = middle, found
         else:
             low = middle + 1
-    return high
+    return high, timing

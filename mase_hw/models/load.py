@@ -114,7 +114,11 @@ def _shapes_of(name: str, examples: object, where: Place | None) -> Shapes:
 def _found(module: nn.Module, dataset: Dataset | None, where: Place | None) -> Shape:
     if dataset is not None:
         return dataset.sample_shape
+    shape = "(features,)"
     for layer in module.modules():
+        if isinstance(layer, nn.Conv1d | nn.Conv2d):
+            places = "positions" if isinstance(layer, nn.Conv1d) else "rows, columns"
+            shape = f"({layer.in_channels}, {places})"
         if isinstance(layer, nn.Linear):
             return (layer.in_features,)
         if isinstance(layer, nn.BatchNorm1d):
@@ -122,7 +126,7 @@ def _found(module: nn.Module, dataset: Dataset | None, where: Place | None) -> S
         if not any(layer.children()) and any(True for _ in layer.parameters()):
             break  # what comes after it says nothing of the input
     text = f"{type(module).__name__}: the shape of its input is unknown"
-    raise ProblemsError(Problem(text, where, "give the class input_shape = (features,), or the TOML a dataset"))
+    raise ProblemsError(Problem(text, where, f"give the class input_shape = {shape}, or the TOML a dataset"))
 
 
 def _stated(name: str, stated: object, where: Place | None) -> Shape:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
@@ -13,7 +15,7 @@ from mase_hw.diagnostics import PLACE_KEY, Collector, Place
 from mase_hw.frontends.onnx_file import OnnxModel, read_onnx
 from mase_hw.frontends.onnx_graph import OnnxNode, Reals
 from mase_hw.frontends.onnx_placed import Placed
-from mase_hw.frontends.onnx_steps import Flatten, Join, Linear, Mul, Norm, Relu
+from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Layer, Linear, Mul, Pad, Pool, Relu
 
 
 class OnnxNet(nn.Sequential):
@@ -99,11 +101,17 @@ def _modules(model: OnnxModel) -> list[tuple[str, nn.Module]]:
         ]
 
 
-def _module(step: Flatten | Relu | Linear | Norm, problems: Collector, place: Place) -> nn.Module:
+def _module(step: Layer, problems: Collector, place: Place) -> nn.Module:
+    assert not isinstance(step, Join | Mul)
     if isinstance(step, Flatten):
         return nn.Flatten()
     if isinstance(step, Relu):
         return nn.ReLU()
+    if isinstance(step, Pad):
+        sides = tuple(side for pads in reversed(step.padding) for side in pads)
+        return nn.ZeroPad1d(sides) if len(step.padding) == 1 else nn.ZeroPad2d(sides)  # type: ignore[arg-type]
+    if isinstance(step, Pool):
+        return _pool(step)
 
     def single(values: Reals, what: str) -> Tensor:
         return _single(step.node, values, what, problems, place)
@@ -115,8 +123,37 @@ def _module(step: Flatten | Relu | Linear | Norm, problems: Collector, place: Pl
         if step.bias is not None:
             linear.bias = nn.Parameter(single(step.bias.values, "bias"))
         return linear
-    norm = nn.BatchNorm1d(len(step.gamma), eps=step.eps)
+    if isinstance(step, Conv):
+        return _convolution(step, single)
+    norm = (nn.BatchNorm2d if step.rank == 2 else nn.BatchNorm1d)(len(step.gamma), eps=step.eps)
     norm.weight = nn.Parameter(single(step.gamma, "scale"))
     norm.bias = nn.Parameter(single(step.beta, "B"))
     norm.running_mean, norm.running_var = single(step.mean, "mean"), single(step.var, "variance")
     return norm
+
+
+def _pool(step: Pool) -> nn.Module:
+    w, rank = step.windows, len(step.windows.frame)
+    sides = tuple(before for before, _ in w.padding)
+    kind: Any
+    if not step.averages:
+        kind = (nn.MaxPool1d, nn.MaxPool2d)[rank - 1]
+        made: nn.Module = kind(w.kernel, w.stride, sides, w.dilation, ceil_mode=step.ceil)
+        return made
+    kind = (nn.AvgPool1d, nn.AvgPool2d)[rank - 1]
+    average: nn.Module = kind(w.kernel, w.stride, sides, step.ceil, step.count_include_pad)
+    return average
+
+
+def _convolution(step: Conv, single: Callable[[Reals, str], Tensor]) -> nn.Module:
+    w = step.windows
+    outs, ins = step.weight.values.shape[:2]
+    sides = tuple(before for before, _ in w.padding)
+    kind: Any = (nn.Conv1d, nn.Conv2d)[len(w.frame) - 1]
+    has_bias = step.bias is not None
+    made = kind(ins * step.groups, outs, w.kernel, w.stride, sides, w.dilation, step.groups, has_bias, device="meta")
+    made.weight = nn.Parameter(single(step.weight.values, "weight"))
+    if step.bias is not None:
+        made.bias = nn.Parameter(single(step.bias.values, "bias"))
+    assert isinstance(made, nn.Module)
+    return made

@@ -7,12 +7,26 @@ from functools import cache
 from pkgutil import resolve_name
 
 from mase_hw.modules.base import QuantizedMixin
-from mase_hw.modules.batch_norm1d import BatchNorm1dInteger, Statistics
+from mase_hw.modules.batch_norm1d import BatchNorm1dInteger, BatchNorm2dInteger, Statistics
+from mase_hw.modules.conv import Conv1dInteger, Conv2dInteger
 from mase_hw.modules.joins import AddInteger, CatInteger, SubInteger
 from mase_hw.modules.linear import LinearInteger
 from mase_hw.modules.mul import MulInteger
+from mase_hw.modules.pool import (
+    AdaptiveAvgPool1dInteger,
+    AdaptiveAvgPool2dInteger,
+    AdaptiveMaxPool1dInteger,
+    AdaptiveMaxPool2dInteger,
+    AmaxInteger,
+    AvgPool1dInteger,
+    AvgPool2dInteger,
+    MaxPool1dInteger,
+    MaxPool2dInteger,
+    MeanInteger,
+)
 from mase_hw.modules.quantizer import Quantizer
 from mase_hw.modules.relu import ReLUInteger
+from mase_hw.modules.resize import UpsampleInteger, ZeroPadInteger
 from mase_hw.ops.operator import Operator, operators
 
 
@@ -27,15 +41,30 @@ def _named(declared: tuple[Operator, ...]) -> dict[str, type[QuantizedMixin]]:
 
 
 __all__ = [
+    "AdaptiveAvgPool1dInteger",
+    "AdaptiveAvgPool2dInteger",
+    "AdaptiveMaxPool1dInteger",
+    "AdaptiveMaxPool2dInteger",
     "AddInteger",
+    "AmaxInteger",
+    "AvgPool1dInteger",
+    "AvgPool2dInteger",
     "BatchNorm1dInteger",
+    "BatchNorm2dInteger",
     "CatInteger",
+    "Conv1dInteger",
+    "Conv2dInteger",
     "LinearInteger",
+    "MaxPool1dInteger",
+    "MaxPool2dInteger",
+    "MeanInteger",
     "MulInteger",
     "QuantizedMixin",
     "Quantizer",
     "ReLUInteger",
     "Statistics",
     "SubInteger",
+    "UpsampleInteger",
+    "ZeroPadInteger",
     "quantized_modules",
 ]

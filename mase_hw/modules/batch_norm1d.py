@@ -1,4 +1,4 @@
-"""BatchNorm1dInteger: `x * scale + shift` on fixed-point values, exact, then at most one requantize.
+"""BatchNorm1dInteger, BatchNorm2dInteger: `x * scale + shift` on fixed-point values, exact, at most one requantize.
 
 scale = gamma / sqrt(var + eps) and shift = beta - mean * scale are computed in float64 and quantized with the weight
 and the bias type.
@@ -6,11 +6,12 @@ and the bias type.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from mase_hw.config.quantize import QuantSpec
 from mase_hw.diagnostics import Problem, ProblemsError
@@ -30,8 +31,8 @@ class Statistics(NamedTuple):
     momentum: float | None = 0.1
 
 
-class BatchNorm1dInteger(QuantizedMixin, nn.BatchNorm1d):
-    """A BatchNorm1d whose input, scale and shift (and output, where `data_out` is given) are quantized.
+class _BatchNormInteger(QuantizedMixin, _BatchNorm):
+    """Input, scale and shift (and output, where `data_out` is given) are quantized.
 
     In training it takes the batch's statistics and updates the running ones as torch does.
     """
@@ -57,7 +58,7 @@ class BatchNorm1dInteger(QuantizedMixin, nn.BatchNorm1d):
         self.accumulator = accumulator(label, 1, self.x_quantizer.to, self._w.to, self._b.to)
 
     @classmethod
-    def from_float(cls, module: nn.BatchNorm1d, spec: QuantSpec, label: str = "batch_norm1d") -> BatchNorm1dInteger:
+    def from_float(cls, module: _BatchNorm, spec: QuantSpec, label: str = "batch_norm1d") -> Any:
         """The quantized form of `module`, on the very same parameters and running statistics."""
         if module.running_mean is None or module.running_var is None:
             raise ProblemsError(
@@ -74,7 +75,7 @@ class BatchNorm1dInteger(QuantizedMixin, nn.BatchNorm1d):
         return new.train(module.training)
 
     @classmethod
-    def from_tensors(cls, known: Statistics, spec: QuantSpec, label: str = "batch_norm1d") -> BatchNorm1dInteger:
+    def from_tensors(cls, known: Statistics, spec: QuantSpec, label: str = "batch_norm1d") -> Any:
         """For `F.batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)`."""
         new = cls(len(known.running_mean), known.eps, known.momentum, True, "meta", spec=spec, label=label)
         new.affine = known.weight is not None
@@ -123,9 +124,9 @@ class BatchNorm1dInteger(QuantizedMixin, nn.BatchNorm1d):
         return x.double().mean(others), x.double().var(others, unbiased=False)
 
     def forward(self, input: Tensor) -> Tensor:
-        self._check_input_dim(input)
+        self._check_input_dim(input)  # type: ignore[no-untyped-call]
         if self.bypass:
-            return nn.BatchNorm1d.forward(self, input.to(self.running_mean.dtype))  # type: ignore[union-attr]
+            return _BatchNorm.forward(self, input.to(self.running_mean.dtype))  # type: ignore[union-attr]
         with torch.autocast(input.device.type, enabled=False):
             dtype = self.accumulator.dtype
             x = self.x_quantizer(input)
@@ -146,3 +147,11 @@ class BatchNorm1dInteger(QuantizedMixin, nn.BatchNorm1d):
         """The scale has the weight's type, the shift the bias'."""
         scale, shift = self._scale_and_shift(self.running_mean, self.running_var)
         return {"weight": (scale, self._w), "bias": (shift, self._b)}
+
+
+class BatchNorm1dInteger(_BatchNormInteger, nn.BatchNorm1d):
+    """A quantized BatchNorm1d, of [batch, features] or of [batch, channels, positions]."""
+
+
+class BatchNorm2dInteger(_BatchNormInteger, nn.BatchNorm2d):
+    """A quantized BatchNorm2d, of [batch, channels, rows, columns]."""

@@ -12,12 +12,13 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from mase_hw.emit import Build
+from mase_hw.emit.written import check_written
 from mase_hw.mutate.judge import Engine, Judge, Sound, Verdict
 from mase_hw.mutate.mutant import Kind, Mutant
 from mase_hw.mutate.netlist import netlist_mutants, shares
 from mase_hw.mutate.sound import measured, refuse_unsound
 from mase_hw.mutate.source import source_mutants
-from mase_hw.mutate.store import Store, mutant_key, subject_key
+from mase_hw.mutate.store import Store, kept_verdicts, mutant_key, subject_key
 from mase_hw.mutate.subject import read_texts, subjects
 from mase_hw.mutate.work import JudgingTask
 from mase_hw.mutate.worker import Worker
@@ -68,10 +69,12 @@ class Run:
         self, build: Build, request: MutationRequest, progress: Callable[[str], None] = lambda text: None
     ) -> None:
         check_whole(build)
+        check_written(build)
         self._build, self._request, self._progress = build, request, progress
-        self._path = build.path.resolve()
+        self._scratch = tempfile.TemporaryDirectory(prefix="mase-hw-mutate-")
+        self._path = build.copy_to(Path(self._scratch.name) / "build")  # what the workers read
         self._subjects = subjects(self._path)
-        self._store = Store(self._path)
+        self._store = Store(kept_verdicts(build.path))
         self._workers: SimpleQueue[Worker] = SimpleQueue()
         self._all = [Worker() for _ in range(request.jobs)]
         for worker in self._all:
@@ -80,7 +83,7 @@ class Run:
 
     def __iter__(self) -> Iterator[Judged]:
         """Each mutant with its verdict, in the order in which they are done."""
-        with tempfile.TemporaryDirectory(prefix="mase-hw-mutate-") as name, ThreadPoolExecutor(len(self._all)) as pool:
+        with self._scratch as name, ThreadPoolExecutor(len(self._all)) as pool:
             folder = Path(name)
             try:
                 yield from self._judged(folder, pool)

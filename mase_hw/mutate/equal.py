@@ -9,6 +9,7 @@ from pathlib import Path
 from mase_hw.mutate.miter import bounded, miter_text
 from mase_hw.mutate.work import Answer, JudgingTask, elaborated, prove, shape, unmutated, yosys
 from mase_hw.prove.netlist.netlist import Netlist
+from mase_hw.simulate.isolated import tool_environment
 
 SOLVER = 60  # seconds that a solver may think
 DIFFERS = "ABC has a stream on which it differs"
@@ -84,7 +85,14 @@ def abc(folder: Path) -> str:
     tool = Path(pyosys.__file__).parent / "yosys-abc"
     script = f"read_aiger miter.aig; strash; scorr; dc2; scorr; pdr -T {SOLVER}; sat"
     try:
-        done = subprocess.run([str(tool), "-c", script], cwd=folder, capture_output=True, text=True, timeout=2 * SOLVER)
+        done = subprocess.run(
+            [str(tool), "-c", script],
+            cwd=folder,
+            env=tool_environment(),
+            capture_output=True,
+            text=True,
+            timeout=2 * SOLVER,
+        )
     except subprocess.TimeoutExpired:
         return "no answer"
     return done.stdout

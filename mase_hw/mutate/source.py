@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.mutate.literals import changed_literal
 from mase_hw.mutate.mutant import Mutant
 
@@ -67,11 +66,8 @@ def source_mutants(files: Mapping[str, str], count: int | None, seed: int) -> li
 
 def edits(text: str, seed: int = 0) -> list[Edit]:
     """Every change that this file knows how to make to a SystemVerilog text; `seed` chooses the bits of tables."""
-    try:
-        from pyslang.syntax import SyntaxTree
-    except ImportError:
-        hint = "install the extra: pip install 'mase-hw[mutate]'"
-        raise ProblemsError(Problem("source mutants need pyslang, which is not installed", hint=hint)) from None
+    from pyslang.syntax import SyntaxTree
+
     raw = text.encode()
     found = list(_walk(SyntaxTree.fromText(text).root, raw, random.Random(seed)))
     return [edit for edit in found if raw[edit.start : edit.end].decode() != edit.new]

@@ -13,16 +13,19 @@ from mase_hw import resources
 from mase_hw.mutate.judge import Engine, Verdict
 from mase_hw.mutate.mutant import Mutant
 from mase_hw.mutate.subject import Subject
-from mase_hw.simulate.cache import key
+from mase_hw.simulate.cache import key, root
 
 FILE = "verdicts.jsonl"
 
 
 class Store:
-    """A line for each verdict, written as soon as it is known. Half a line, from a run that was killed, is ignored."""
+    """A line for each verdict, written as soon as it is known. Half a line, from a run that was killed, is ignored.
 
-    def __init__(self, build: Path) -> None:
-        self._path = build / "mutate" / FILE
+    The file is not in the build: what a build from elsewhere says of its mutants is not believed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
         self._known: dict[str, dict[str, Any]] = {}
         self._torn = False  # whether the file ends within a line
         if self._path.exists():
@@ -51,6 +54,11 @@ class Store:
         with self._path.open("a", encoding="utf-8") as file:
             file.write("\n" * self._torn + json.dumps({"key": name, "value": plain}) + "\n")
         self._torn = False
+
+
+def kept_verdicts(build: Path, cache: Path | None = None) -> Path:
+    """The folder, in the user's cache, that the verdicts on a build's mutants are kept in."""
+    return root(cache) / "mutate" / key([str(build.resolve())])
 
 
 def subject_key(subject: Subject, engine: Engine) -> str:

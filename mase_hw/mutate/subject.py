@@ -42,7 +42,7 @@ class Subject:
         """Its files in a folder, those in `changed` with another text."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in {**self.texts, **(changed or {})}.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            (folder / name).write_bytes(text.encode())
         return [folder / name for name in self.texts]
 
 
@@ -66,7 +66,7 @@ def subjects(path: Path) -> dict[str, Subject]:
 
 def read_texts(build: Build) -> dict[str, str]:
     """File name to text, in compile order; what is mutated of a build."""
-    return {path.name: path.read_text("utf-8") for path in build.rtl if path.name not in untouched(build)}
+    return {name: text for name, text in build.texts().items() if name not in untouched(build)}
 
 
 def untouched(build: Build) -> list[str]:

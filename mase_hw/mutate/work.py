@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from mase_hw.diagnostics import ProblemsError
+from mase_hw.mutate import yosys as yosys_script
 from mase_hw.mutate.combine import combine
 from mase_hw.mutate.items import refused
 from mase_hw.mutate.mutant import Mutant
@@ -20,6 +20,7 @@ from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.netlist.netlist import Netlist, component_of, elaborate, netlist_of
 from mase_hw.prove.prove import prove_design
 from mase_hw.simulate.bench import PATTERNS
+from mase_hw.simulate.isolated import python_command, tool_environment
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_build import build_library
 from mase_hw.simulate.native_stimulus import blocks
@@ -139,8 +140,8 @@ def prove(task: JudgingTask) -> Answer:
 def yosys(job: dict[str, object], folder: Path) -> str:
     """Lets another process do a job of yosys.py in `folder`; what it printed."""
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    command = [sys.executable, "-m", "mase_hw.mutate.yosys", "job.json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    command = python_command(yosys_script.__file__, "job.json")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=tool_environment())
     return done.stdout + done.stderr
 
 

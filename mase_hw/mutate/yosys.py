@@ -1,7 +1,7 @@
 """What Yosys does for a mutation run, in a process of its own: an error of Yosys ends the process it is in.
 
-Called as `python -m mase_hw.mutate.yosys JOB`, where JOB is a JSON file. It works in the folder that it is called in:
-Yosys splits a command at spaces, which a path may have.
+Called as `python -I yosys.py JOB`, where JOB is a JSON file: it needs pyosys and nothing of this package. It works in
+the folder that it is called in: Yosys splits a command at spaces, which a path may have.
 """
 
 from __future__ import annotations

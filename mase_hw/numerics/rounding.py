@@ -61,3 +61,15 @@ def requantize(n: Integers, frac_from: int, to: Fixed, rounding: Rounding) -> In
         half = 1 << (down - 1)
         q = q + ((rest > half) | ((rest == half) & (q & 1 == 1)))
     return np.asarray(np.clip(q, to.lo, to.hi), np.int64)
+
+
+def requantize_quotient(n: Integers, divisor: int, frac_from: int, to: Fixed, rounding: Rounding) -> Integers:
+    """The rationals `n / divisor` (with `frac_from` fractional bits), rounded once to integers of `to`."""
+    shift = frac_from - to.frac
+    down = min(max(shift, 0), MAX_ACCUMULATOR_BITS + 2)
+    whole, unit = n << max(-shift, 0), divisor << down
+    q = whole // unit
+    if rounding is Rounding.HALF_EVEN:
+        rest = 2 * (whole - q * unit)
+        q = q + ((rest > unit) | ((rest == unit) & (q & 1 == 1)))
+    return np.asarray(np.clip(q, to.lo, to.hi), np.int64)

@@ -12,7 +12,10 @@ import numpy.typing as npt
 from mase_hw.numerics.fixed import MAX_FRAC, Fixed, Rounding
 
 MANY = 0.05  # a larger share is a warning
-_NAMES = {"linear": {"weight": "weights", "bias": "biases"}, "batch_norm1d": {"weight": "scales", "bias": "shifts"}}
+_NAMES = {
+    **{key: {"weight": "weights", "bias": "biases"} for key in ("linear", "conv1d", "conv2d")},
+    **{key: {"weight": "scales", "bias": "shifts"} for key in ("batch_norm1d", "batch_norm2d")},
+}
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,13 @@ class Add(Pipe):
         return Instance(template="add", values=values, needs=("mase_requantize",))
 
     def cost(self) -> Cost:
-        lanes, inputs = self.output.lanes, len(self.inputs)
-        return branches.add(lanes, self.finish.width, max(self.shifts), inputs, self.finish.parameters())
+        operands = [
+            branches.Operand(x.fixed.width, x.fixed.signed, shift)
+            for x, shift in zip(self.inputs, self.shifts, strict=True)
+        ]
+        first, second = sorted(zip(self.signs, operands, strict=True), key=lambda one: -one[0])
+        lanes, width, parameters = self.output.lanes, self.finish.width, self.finish.parameters()
+        return branches.add(lanes, width, first[1], second[1], second[0] < 0, len(self.inputs), parameters)
 
 
 def _sum(x: Sequence[Integers], signs: Sequence[int], shifts: Sequence[int]) -> Integers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -127,10 +127,10 @@ class BatchNormOperator(Operator):
 
     name = "batch_norm1d"
     mase_type = "module"
-    modules = ("torch.nn.BatchNorm1d",)
+    modules: ClassVar[tuple[str, ...]] = ("torch.nn.BatchNorm1d",)
     signature = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
     quantized = "mase_hw.modules.batch_norm1d:BatchNorm1dInteger"
-    onnx = ("BatchNormalization",)
+    onnx: ClassVar[tuple[str, ...]] = ("BatchNormalization",)
     arguments = ("data_in", "weight", "bias")
 
     def solves(self, site: Site, choice: Choice) -> bool:

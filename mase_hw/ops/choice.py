@@ -22,7 +22,8 @@ class Choice:
 
     def metadata(self) -> dict[str, Any]:
         """What `parameters["hardware"]` of a node says of it."""
-        return {"implementation": self.implementation, **asdict(self)}
+        own = {key: value for key, value in asdict(self).items() if value is not None}
+        return {"implementation": self.implementation, **own}
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,18 @@ class Folded(Choice):
     array_in: int = 1
     array_out: int = 1
     use_dsp: bool = False
+    window_lanes: int | None = None  # of a convolution: lanes between its window and the array
 
     @property
     def built(self) -> str:
         return f"folded {self.array_in}x{self.array_out}{' DSP' if self.use_dsp else ''}"
+
+
+@dataclass(frozen=True)
+class PerChannel(Choice):
+    """A depthwise convolution: one multiplier a lane, tap after tap."""
+
+    implementation = "depthwise"
 
 
 @dataclass(frozen=True)

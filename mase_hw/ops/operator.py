@@ -23,7 +23,10 @@ from mase_hw.layers import Layer
 from mase_hw.ops.choice import Choice
 from mase_hw.ops.pages import Page
 
-MODULES = ("linear.operator", "relu", "batch_norm1d", "add", "mul", "cat")
+MODULES = (
+    *("linear.operator", "relu", "batch_norm1d", "add", "mul", "cat"),
+    *("batch_norm2d", "conv", "pool", "resize"),
+)
 LISTED = ("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul")  # before those of other packages
 FOREVER = 1 << 62  # an interval that everything reaches
 Wrong = dict[str, tuple[str, str]]  # by key: what is wrong with it, and how to mend it
@@ -78,6 +81,7 @@ class Operator(ABC):
     signature: ClassVar[tuple[str, ...]] = ("input",)  # what its functional form calls its arguments
     quantized: ClassVar[str] = ""  # its quantized torch module, `mase_hw.modules.relu:ReLUInteger`
     onnx: ClassVar[tuple[str, ...]] = ()  # ONNX operators that are read as it
+    becomes: ClassVar[str] = ""  # the operator of its layers, where that is another one
     arguments: ClassVar[tuple[str, ...]] = ("data_in",)  # that a quantizer types
     hands_on: ClassVar[bool] = False  # left unquantized, it hands its reader's type on to what it reads
     stays_exact: ClassVar[bool] = False  # left unquantized, it takes what it reads exactly as it comes
@@ -85,6 +89,7 @@ class Operator(ABC):
     matrix: ClassVar[bool] = False  # mixes the features of a vector, so it can take any order of them in
     smallest: ClassVar[Choice] = Choice(1, 1)  # a choice that is quickly built, to learn the bounds of results
     keys: ClassVar[tuple[str, ...]] = ()  # keys of [passes.hardware] that are for it, beside lanes and FIFO depth
+    hardware: ClassVar[bool] = True  # it can be built
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -114,8 +119,12 @@ class Operator(ABC):
         return spec
 
     def cycles(self, site: Site, choice: Choice) -> int:
-        """Cycles per vector of its own component, if streams were as wide as it likes."""
+        """Cycles per vector of its result that its own components take, if streams were as wide as it likes."""
         return 1
+
+    def sizes(self, layer: Layer) -> tuple[int, int]:
+        """Inputs and outputs of its matrix, where it is one."""
+        return layer.in_features, layer.out_features
 
     def lanes(self, site: Site, choice: Choice) -> tuple[tuple[int, ...], int]:
         """Lanes of its own component: of each input, and of the output; those of its streams may differ."""
@@ -129,7 +138,13 @@ class Operator(ABC):
     def build(
         self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
     ) -> Component:
-        """Its own component on the streams that reach it."""
+        """The component that makes its result, on the streams that reach it."""
+
+    def parts(
+        self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
+    ) -> list[Component]:
+        """All components that do its work, one after the other. The last one is named as the layer is."""
+        return [self.build(layer, choice, inputs, result, options)]
 
     def does_nothing(self, layer: Layer, inputs: Sequence[Stream], result: Result | None) -> bool:
         """Whether it changes nothing, so that no component is needed."""
@@ -160,6 +175,20 @@ class Operator(ABC):
         """What `mase-hw show` says of it."""
 
 
+class SoftwareOperator(Operator):
+    """What software computes in quantized numbers, and no component does. With `becomes`, another one builds it."""
+
+    hardware = False
+
+    def build(
+        self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
+    ) -> Component:
+        raise AssertionError(f"{self.name}: its layers are refused")
+
+    def page(self) -> Page:
+        raise AssertionError(f"{self.name} has no page")
+
+
 OPERATORS: dict[str, Operator] = {}
 
 
@@ -183,9 +212,14 @@ def operator_of(op: str) -> Operator:
 
 
 def operators() -> dict[str, Operator]:
-    """Every operator that becomes hardware, by name; the project's own come first."""
+    """Every operator, by name; the project's own come first."""
     load_operators()
     return {name: OPERATORS[name] for name in dict.fromkeys((*LISTED, *OPERATORS))}
+
+
+def built_operators() -> dict[str, Operator]:
+    """Those that become hardware."""
+    return {name: each for name, each in operators().items() if each.hardware}
 
 
 @cache

@@ -23,19 +23,28 @@ def shape_of(node: fx.Node, side: str = "results", name: str = "data_out_0") -> 
     return list(entry.get("shape", []))
 
 
-def why_not_streams(node: fx.Node, op: str, orders: Mapping[fx.Node, Integers | None]) -> tuple[str, str] | None:
-    """What torch can compute and streams cannot, as a verb phrase, and a hint. `orders` are those of the results."""
+def why_not_streams(
+    node: fx.Node, op: str, orders: Mapping[fx.Node, Integers | None], *, framed: bool = False
+) -> tuple[str, str] | None:
+    """What torch can compute and streams cannot, as a verb phrase, and a hint. `orders` are those of the results.
+
+    `framed`: the results are frames.
+    """
     given = operands(node, op)
     if any(stream not in orders for stream in given.streams):
         return "reads a size of a tensor", "only results of layers and inputs of the model are streams"
     shapes = [shape_of(stream) for stream in given.streams]
     if op == "cat":
+        if framed:
+            if given.dim % len(shapes[0]) != 1:
+                return f"joins results along dim {given.dim}", "only channels can be joined: dim=1"
+            return None
         if any(len(shape) != 2 for shape in shapes):
             told = ", ".join(str(shape) for shape in shapes)
             return f"joins results of shapes {told}", "flatten them to [batch, features] first"
         if given.dim not in (1, -1):
             return f"joins results along dim {given.dim}", "only features can be joined: dim=1"
-    if op in ("add", "sub") and not _alike(*(orders[stream] for stream in given.streams)):
+    if op in ("add", "sub") and not alike(*(orders[stream] for stream in given.streams)):
         text = "joins an image, which streams pixel by pixel, with features that are in another order"
         return text, "put a linear layer between the image and this node"
     module = get_node_module(node)
@@ -43,14 +52,16 @@ def why_not_streams(node: fx.Node, op: str, orders: Mapping[fx.Node, Integers | 
     if isinstance(given.constant, fx.Node):
         constant = attribute_of(given.constant)
     if constant is not None and constant.numel() != 1:
-        plain = len(shapes[0]) == 2 and list(constant.shape) in ([shapes[0][1]], [1, shapes[0][1]])
-        if not plain:
+        each = [shapes[0][1], *[1] * (len(shapes[0]) - 2)]  # one for each feature, or channel
+        if list(constant.shape) not in (each, [1, *each]):
             text = f"multiplies a result of shape {shapes[0]} by a constant of shape {list(constant.shape)}"
-            return text, "the constant is one number, or one for each feature of [batch, features]"
+            what = f"channel: a constant of shape {each}" if framed else "feature of [batch, features]"
+            return text, f"the constant is one number, or one for each {what}"
     return None
 
 
-def _alike(a: Integers | None, b: Integers | None) -> bool:
+def alike(a: Integers | None, b: Integers | None) -> bool:
+    """Whether two orders are the same."""
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 

@@ -10,7 +10,7 @@ from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design
 from mase_hw.layers import LayerGraph
-from mase_hw.lowering.build import design_of
+from mase_hw.lowering.build import design_of, finished
 from mase_hw.lowering.choose import choose
 from mase_hw.lowering.optimize import Plan
 from mase_hw.passes.analysis.add_hardware_metadata import note_choices
@@ -28,6 +28,7 @@ class Hardware:
     layers: LayerGraph
     plan: Plan
     design: Design
+    notes: tuple[str, ...] = ()  # for the user
 
 
 def layers_of(graph: MaseGraph, config: HardwareConfig, quantize: QuantizeConfig | None = None) -> LayerGraph:
@@ -52,5 +53,5 @@ def hardware_of(
     plan = plan_of(layers, config, target)
     note_choices(graph, layers, plan)
     with Collector() as problems:
-        design = design_of(layers, plan, target, config, problems)
-    return Hardware(layers, plan, design)
+        made = finished(layers, plan, target, config, problems)
+    return Hardware(layers, plan, made.design, made.notes)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,14 +14,18 @@ from mase_hw import __version__
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.emit.sources import other_sources
+from mase_hw.files import write_whole
 from mase_hw.prove.claims.claim import Claim
-from mase_hw.prove.prove import Proof
+from mase_hw.prove.prove import Proof, prove
+from mase_hw.untrusted import Folder, RefusedError, parse_json
 
-SCHEMA = 1
+SCHEMA = 2  # since 2 the samples are among the files
 NAME = "certificate.json"
+MODEL = "model"  # the claim of `prove` with a TOML
 _SOURCES = "emit and prove again, or give the file as it was"
 _NUMBERS = re.compile(r"\[[-\d,\s]+\]")  # a list of them goes on one line
 CLAIMS = ("timing", "handshake", "values", "widths")  # of every component
+OF_THE_WHOLE = ("language", "wiring", "progress", "readers")  # of the design
 
 
 def write_certificate(build: Build, proof: Proof) -> Path:
@@ -40,10 +42,8 @@ def write_certificate(build: Build, proof: Proof) -> Path:
         "claims": [_listed(claim) for claim in proof.claims],
         "tools": {"mase-hw": __version__, "pyosys": version("pyosys")},
     }
-    aside = path.with_suffix(".new")
     text = _NUMBERS.sub(lambda found: " ".join(found[0].split()), json.dumps(content, indent=2))
-    aside.write_text(text + "\n", encoding="utf-8")
-    os.replace(aside, path)
+    write_whole(path, text + "\n")
     return path
 
 
@@ -62,14 +62,16 @@ def verify(build: Build, sources: Mapping[str, Path] | None = None) -> dict[str,
     """
     path = build.path / NAME
     try:
-        certificate = json.loads(path.read_text("utf-8"))
+        certificate = parse_json(Folder(build.path).read(NAME))
         if not isinstance(certificate, dict):
-            raise ValueError("it is not a table")
+            raise RefusedError("is not a table")
     except FileNotFoundError:
         hint = f"`mase-hw prove {build.path}` writes one"
         raise ProblemsError(Problem(f"{build.path} has no {NAME}", hint=hint)) from None
-    except (OSError, ValueError) as error:
-        raise ProblemsError(Problem(f"{path} cannot be read: {error}", hint=_again(build))) from None
+    except OSError as error:
+        raise ProblemsError(Problem(f"{path} cannot be read: {error.strerror}", hint=_again(build))) from None
+    except RefusedError as error:
+        raise ProblemsError(Problem(f"{path} {error}", hint=_again(build))) from None
     said = certificate.get("sources")
     problems = [*_differences(build, certificate), *other_sources(said, sources or {}, _SOURCES)]
     if isinstance(said, dict) and said != build.manifest.get("sources", {}):
@@ -77,6 +79,26 @@ def verify(build: Build, sources: Mapping[str, Path] | None = None) -> dict[str,
     if problems:
         raise ProblemsError(*problems)
     return certificate
+
+
+def prove_again(build: Build, certificate: Mapping[str, Any]) -> int:
+    """Proves the build anew; how many claims there are. One that is not proved, or not anew, is a Problem."""
+    claims = prove(build).claims
+    problems = [
+        Problem(f"not proved: {claim.about} of {claim.component}: {claim.detail}")
+        for claim in claims
+        if claim.status != "proved"
+    ]
+    found = {(claim.component, claim.about) for claim in claims}
+    listed = {(claim["component"], claim["about"]) for claim in certificate["claims"] if _is_claim(claim)}
+    for component, about in sorted(listed - found):
+        if about != MODEL:  # of which the TOML is needed
+            problems.append(
+                Problem(f"{NAME} has a claim that there is not: {about} of {component}", hint=_again(build))
+            )
+    if problems:
+        raise ProblemsError(*problems)
+    return len(claims)
 
 
 def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
@@ -96,7 +118,7 @@ def _differences(build: Build, certificate: Mapping[str, Any]) -> list[Problem]:
             text = f"{name} has changed since it was proved"
             found.append(Problem(text, Place(build.path / name, 1), hint=_again(build)))
     wanted = {(entry["name"], about) for entry in build.manifest["components"] for about in CLAIMS}
-    wanted.add((build.manifest["top"], "wiring"))
+    wanted |= {(build.manifest["top"], about) for about in OF_THE_WHOLE}
     if "axis" in build.manifest:
         wanted.add((build.manifest["axis"]["top"], "axis"))
     claims = certificate.get("claims")
@@ -120,7 +142,9 @@ def _again(build: Build) -> str:
 
 
 def hashes(build: Build) -> dict[str, str]:
-    """SHA-256 of every file that the proof read: the RTL in its folder, listed or not, and the parameters."""
-    names = {path.relative_to(build.path).as_posix() for path in (build.path / "rtl").rglob("*") if path.is_file()}
-    names |= {"parameters.npz", "manifest.json"}
-    return {name: hashlib.sha256((build.path / name).read_bytes()).hexdigest() for name in sorted(names)}
+    """SHA-256 of every file that a command reads, and of all others beside the RTL, listed or not."""
+    try:
+        names = {*build.covered, *build.folder.names("rtl")}
+    except (OSError, RefusedError) as error:
+        raise ProblemsError(Problem(f"{build.path} {error}", hint=_again(build))) from None
+    return {name: build.sha256(name) for name in sorted(names) if build.folder.has(name)}

@@ -7,19 +7,26 @@ from dataclasses import dataclass, replace
 
 from mase_hw.emit import Build
 from mase_hw.emit.axis import AxisTop
+from mase_hw.emit.written import check_written
 from mase_hw.ir import Component, Design, Pipe
+from mase_hw.numerics import signed_width
+from mase_hw.ops.window import Window
 from mase_hw.prove.claims.axis import prove_axis
 from mase_hw.prove.claims.bounds import check_bounds, check_input
 from mase_hw.prove.claims.claim import Claim, NotProvedError, Reached
 from mase_hw.prove.claims.handshake import Explored, is_chain, prove_handshake
+from mase_hw.prove.claims.readers import Readers
 from mase_hw.prove.claims.timing import prove_timing
 from mase_hw.prove.claims.values import prove_values, unit
 from mase_hw.prove.claims.widths import prove_widths
 from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.control.moves import moves_beats, prove_moves
 from mase_hw.prove.joined import joined
-from mase_hw.prove.netlist.clocking import check_clocked, check_ports
+from mase_hw.prove.netlist.clocking import check_clocked
+from mase_hw.prove.netlist.drivers import check_driven
 from mase_hw.prove.netlist.netlist import Netlist, elaborate, elaborate_around
+from mase_hw.prove.netlist.ports import check_ports, component_ports
+from mase_hw.prove.windows.prove import WindowProof
 from mase_hw.prove.words.symbolic import Symbolic
 
 LISTED = 16  # adders of a claim about widths, the widest; all of them were replayed
@@ -42,16 +49,25 @@ def prove(
     finished: Callable[[Component], None] = lambda component: None,
     timeout: float | None = None,
 ) -> Proof:
-    """Reads the RTL back and proves what can be proved; what cannot is listed as such. `timeout`: Yosys' seconds."""
-    progress("Yosys reads the RTL")
+    """Reads the RTL back and proves what can be proved; what cannot is listed as such. `timeout`: Yosys' seconds.
+
+    RTL outside of the language is a Problem: no other claim would mean anything.
+    """
     design = build.design
-    netlists = elaborate(build.rtl, design.name, [c.name for c in design.components], timeout)
-    found = prove_design(design, netlists, progress, finished)
-    if build.axis is None:
-        return found
-    progress(f"{build.axis.module}: around {design.name}")
-    top = elaborate_around(build.rtl, build.axis.module, design.name, timeout)
-    return Proof((*found.claims, claim_axis(design, build.axis, top)))
+    progress("the RTL is read in its language")
+    claims = [Claim(design.name, "language", "proved", check_written(build))]
+    progress("Yosys reads the RTL")
+    with Readers(design, build.rtl, build.axis) as readers:  # Verilator and a compiler are at work meanwhile
+        netlists = elaborate(build.rtl, design.name, [c.name for c in design.components], timeout)
+        claims += prove_design(design, netlists, progress, finished).claims
+        wrapper = None
+        if build.axis is not None:
+            progress(f"{build.axis.module}: around {design.name}")
+            wrapper = elaborate_around(build.rtl, build.axis.module, design.name, timeout)
+            claims.append(claim_axis(design, build.axis, wrapper))
+        progress("Verilator reads the RTL too")
+        claims.append(_claim(design.name, "readers", lambda: readers.compare(netlists, wrapper)))
+    return Proof(tuple(claims))
 
 
 def claim_axis(design: Design, axis: AxisTop, top: Netlist) -> Claim:
@@ -97,7 +113,8 @@ def _progress(design: Design, unsure: Sequence[str]) -> str:
 def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
     name = component.name
     try:
-        check_ports(component, netlist)
+        check_ports(component_ports(component), netlist)
+        check_driven(netlist)
         check_clocked(netlist)
     except NotProvedError as error:  # then nothing that follows would be about this netlist
         yield from (Claim(name, about, "open", "", str(error)) for about in ("timing", "handshake", "values"))
@@ -105,6 +122,8 @@ def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
     yield _claim(name, "timing", lambda: prove_timing(netlist))
     if moves_beats(component):
         yield from _moving(component, netlist)
+    elif isinstance(component, Window):
+        yield from _windows(component, netlist)
     elif len(component.inputs) > 1 and not isinstance(component, Pipe):
         text = "a component with several inputs that is no join, fork or concatenation"
         yield from (Claim(name, about, "open", "", text) for about in ("handshake", "values"))
@@ -124,6 +143,19 @@ def _moving(component: Component, netlist: Netlist) -> Iterator[Claim]:
     yield replace(found, about="values")
     if found.status == "proved":  # every bit of data was followed through multiplexers alone
         yield Claim(component.name, "widths", "proved", "there is no adder of data")
+
+
+def _windows(component: Window, netlist: Netlist) -> Iterator[Claim]:
+    """Windows of a frame: an invariant of the counters, of which the values follow."""
+    proof = WindowProof(component, netlist)
+
+    def values() -> str:
+        check_bounds(component)
+        return proof.values()
+
+    yield _claim(component.name, "handshake", proof.handshake)
+    yield _claim(component.name, "values", values)
+    yield _claim(component.name, "widths", proof.widths)
 
 
 def _computing(component: Component, netlist: Netlist) -> Iterator[Claim]:
@@ -147,8 +179,11 @@ def _computing(component: Component, netlist: Netlist) -> Iterator[Claim]:
         return method
 
     def widths() -> tuple[str, tuple[Reached, ...]]:
-        """Of a join with several beats, the beat whose sums reach furthest."""
-        view, own, symbolic = max(evaluated, key=lambda each: max((one.total.hi for one in each[2].sums), default=0))
+        """Of a join with several beats, the beat whose sums need the most bits."""
+        widest = [
+            max((signed_width(one.total.lo, one.total.hi) for one in each[2].sums), default=0) for each in evaluated
+        ]
+        view, own, symbolic = evaluated[widest.index(max(widest))]
         return prove_widths(view, symbolic, own, accumulates=shared)
 
     yield _claim(name, "handshake", handshake)

@@ -23,10 +23,10 @@ def front(build: Build, asked: Path | None = None) -> dict[str, Any]:
     toml = build.manifest.get("sources", {}).get("config", {}).get("name", "model.toml")
     entry: dict[str, Any] = {"status": "none", "why": "", "file": None, "points": [], "own": _own(build)}
     entry["command"] = shlex.join(["mase-hw", "explore", str(toml)])
-    usual = Path(str(config.get("project_dir") or "mase_output")) / project / "hardware" / NAME
+    usual = _usual(str(config.get("project_dir") or "mase_output"), project)
     path = asked or usual
     path = path / NAME if path.is_dir() else path
-    content = read_table(path)
+    content = read_table(path.resolve().parent, path.name)
     if content is None and asked is not None:
         raise ProblemsError(Problem(f"{asked} is not there", hint=f"{entry['command']} writes a {NAME}"))
     if content is None:
@@ -40,6 +40,13 @@ def front(build: Build, asked: Path | None = None) -> dict[str, Any]:
         return {**entry, "status": "explored", "points": [_point(point) for point in content["points"]]}
     except DAMAGED as error:
         return {**entry, "status": "unknown", "why": f"{path} is damaged: {type(error).__name__}: {error}"}
+
+
+def _usual(folder: str, project: str) -> Path:
+    """A build from elsewhere names no file that lies elsewhere."""
+    place = Path(folder) / project
+    inside = not place.is_absolute() and ".." not in place.parts
+    return (place if inside else Path("mase_output")) / "hardware" / NAME
 
 
 def _point(point: Mapping[str, Any]) -> dict[str, Any]:

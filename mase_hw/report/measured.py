@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from mase_hw.emit import Build
 from mase_hw.report.reading import DAMAGED, changed, read_table, said
 from mase_hw.synth.report import SCHEMA
-from mase_hw.synth.synthesis import digests
 
+_NAME = re.compile(r"synth-[a-z0-9]+\.json")
 FIGURES = ("sites", "lut", "ff", "dsp", "bram")
 
 
 def measured(build: Build) -> list[dict[str, Any]]:
     """Every target's report, by target."""
-    now = digests(build.path, [path.relative_to(build.path).as_posix() for path in build.rtl])
-    return [_target(build, path.name, now) for path in sorted((build.path / "report").glob("synth-*.json"))]
+    now = {name: build.sha256(name) for name in build.rtl_names}
+    found = [path.name for path in sorted((build.path / "report").glob("synth-*.json"))]
+    return [_target(build, name, now) for name in found if _NAME.fullmatch(name)]
 
 
 def _target(build: Build, name: str, now: dict[str, str]) -> dict[str, Any]:
     target = name.removeprefix("synth-").removesuffix(".json")
-    content = read_table(build.path / "report" / name, SCHEMA)
+    content = read_table(build.path, f"report/{name}", SCHEMA)
     again = said("synth", build.path, "--target", target)
     entry: dict[str, Any] = {"target": target, "status": "unknown", "why": "", "command": again}
     if not isinstance(content, dict):

@@ -14,7 +14,7 @@ PROVED = "proved"
 
 def proved(build: Build) -> dict[str, Any]:
     """The `status` is `proved` only where `mase-hw verify` would say so too."""
-    content = read_table(build.path / NAME, SCHEMA)
+    content = read_table(build.path, NAME, SCHEMA)
     entry: dict[str, Any] = {
         "status": "none",
         "why": "",

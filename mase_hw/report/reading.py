@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Any
 
+from mase_hw.untrusted import Folder, RefusedError, parse_json
+
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)  # what reading a file of another shape ends with
 
 
-def read_table(path: Path, schema: int | None = None) -> dict[str, Any] | str | None:
-    """The JSON object in a file; None where there is no file; a text that says why it cannot be read."""
+def read_table(build: Path, name: str, schema: int | None = None) -> dict[str, Any] | str | None:
+    """The JSON object in a file of a build; None where there is none; a text that says why it cannot be read."""
+    last = name.rpartition("/")[2]
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = parse_json(Folder(build).read(name))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        return f"{path.name} cannot be read: {error}"
+    except OSError as error:
+        return f"{last} cannot be read: {error.strerror}"
+    except RefusedError as error:
+        return f"{last} {error}"
     if not isinstance(content, dict):
-        return f"{path.name} is not a table"
+        return f"{last} is not a table"
     if schema is not None and content.get("schema") != schema:
-        return f"{path.name} is of another version of mase-hw: this one reads schema {schema}"
+        return f"{last} is of another version of mase-hw: this one reads schema {schema}"
     return content
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
+from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.ir.plumbing import Plumbing
 from mase_hw.report.reading import DAMAGED, changed, read_table, said
 from mase_hw.simulate.verdict import NAME, SCHEMA, file_hashes
+from mase_hw.untrusted import Folder, RefusedError
 
 RESULTS = "results.json"
 DATA_SET = "data set"  # the stimulus' name for the test split
@@ -21,8 +23,13 @@ def simulated(build: Build) -> dict[str, Any]:
     It is `failed` also where a component alone failed.
     """
     now = file_hashes(build)
-    folder = build.path / "sim"
-    places = {path.parent for name in (NAME, RESULTS) for path in folder.rglob(name)}
+    try:
+        files = Folder(build.path).names("sim")
+    except FileNotFoundError:
+        files = []
+    except RefusedError as error:
+        raise ProblemsError(Problem(f"{build.path} {error}", hint="delete it: a build holds files alone")) from None
+    places = {PurePosixPath(file).parent for file in files if file.endswith((f"/{NAME}", f"/{RESULTS}"))}
     benches = [_bench(build, place, now) for place in sorted(places) if place.parts[-2:] != _TRACED]
     order = ["design", "axis", *(component.name for component in build.design.components)]
     benches.sort(key=lambda bench: order.index(bench["bench"]) if bench["bench"] in order else len(order))
@@ -52,16 +59,17 @@ def _worst(states: list[str]) -> str:
     return next((state for state in ("failed", "passed", "stopped", "stale", "unknown") if state in states), "none")
 
 
-def _bench(build: Build, place: Path, now: dict[str, str]) -> dict[str, Any]:
+def _bench(build: Build, place: PurePosixPath, now: dict[str, str]) -> dict[str, Any]:
     """One bench. It passed only if its verdict says so, of these files, and its results bear it out."""
-    verdict, results = read_table(place / NAME, SCHEMA), read_table(place / RESULTS, 1)
-    parts = place.relative_to(build.path / "sim").parts
+    verdict = read_table(build.path, f"{place}/{NAME}", SCHEMA)
+    results = read_table(build.path, f"{place}/{RESULTS}", 1)
+    parts = place.parts[1:] or ("",)
     native = parts[-1] == "native" and parts != ("components", "native")  # a component may be called so
     name = parts[1] if parts[0] == "components" else parts[0]
     entry: dict[str, Any] = {
         "bench": name,
         "engine": "native" if native else "cocotb",
-        "folder": place.relative_to(build.path).as_posix(),
+        "folder": str(place),
         "status": "unknown",
         "why": "",
         "groups": [],

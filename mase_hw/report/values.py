@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build, Samples
+from mase_hw.emit.reading import FLOATS
 from mase_hw.ir import Component, Design, Stream
 from mase_hw.numerics import Fixed, Rounding, to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.report.layers import type_text
 from mase_hw.simulate.stimulus import stimulus
 
-MOST = 2048  # vectors
+MOST = 2048  # samples
+AT_ONCE = 1 << 22  # integers of all streams together: of images there are fewer
 RANDOM = 256  # random vectors where there is no data set
 BINS = 33  # odd: the middle one holds the errors around 0
 _WIDE = 60  # bits: wide enough that nothing is clamped
@@ -44,25 +44,27 @@ def values(build: Build) -> dict[str, Any]:
         row["error"] = _error(out, streams[out.name], floats.get(f"node.{last}"))
         rows.append(row)
     origin = "stimulus" if samples is None else "data set"
-    return {"origin": origin, "vectors": count, "compared_with_floats": len(floats.get("input", ())), "layers": rows}
+    compared = min(count, len(floats.get("input", ())))
+    return {"origin": origin, "vectors": count, "compared_with_floats": compared, "layers": rows}
 
 
 def _taken(design: Design, samples: Samples | None) -> tuple[int, tuple[Integers, ...]]:
-    """How many samples are looked at, and their vectors at each input: no more vectors than MOST."""
+    """How many samples are looked at, and their vectors at each input."""
     if samples is None:
         found = stimulus(design, RANDOM, 0)
         return found.samples, found.inputs
-    count = max(1, MOST // max(stream.positions for stream in design.streams))
+    together = sum(stream.positions * stream.features for stream in design.streams)
+    count = max(1, min(MOST, AT_ONCE // together))
     inputs = [rows[: count * x.positions] for x, rows in zip(design.inputs, samples.inputs, strict=True)]
     return len(inputs[0]) // design.inputs[0].positions, tuple(inputs)
 
 
 def _floats(build: Build) -> dict[str, np.ndarray]:
-    try:
-        return build.floats
-    except (OSError, ValueError, BadZipFile):
-        hint = f"emit the build again: mase-hw emit model.toml --out {build.path}"
-        raise ProblemsError(Problem(f"{build.path / 'sim' / 'floats.npz'} is damaged", hint=hint)) from None
+    """Rows of numbers, as many behind each layer as at the input."""
+    found = build.floats
+    if any(rows.ndim != 2 for rows in found.values()) or len({len(rows) for rows in found.values()}) > 1:
+        raise build.refuse(f"{build.path / FLOATS} is damaged")
+    return found
 
 
 def _groups(build: Build) -> list[tuple[str, list[Component], str]]:
@@ -82,11 +84,20 @@ def _groups(build: Build) -> list[tuple[str, list[Component], str]]:
 def _input_row(name: str, rounding: Rounding, stream: Stream, x: Integers, floats: np.ndarray | None) -> dict[str, Any]:
     """The input is clamped by whoever makes its integers; of these, only the floats tell how many were."""
     clamped = None
-    if floats is not None and np.isfinite(floats).all():
-        wide = to_integers(floats.astype(np.float64), Fixed(_WIDE, stream.fixed.frac), rounding)
-        clamped = _counts(wide, x[: len(floats)])
+    real = _beside(stream, x, floats)
+    if real is not None:
+        wide = to_integers(real, Fixed(_WIDE, stream.fixed.frac), rounding)
+        clamped = _counts(wide, x[: len(real)])
     row = {"name": name, "stream": stream.name, **_spread(stream, x)}
     return {**row, "clamped": clamped, "error": _error(stream, x, floats)}
+
+
+def _beside(stream: Stream, found: Integers, floats: np.ndarray | None) -> np.ndarray | None:
+    """The float model's values, rows of whole samples, as the vectors of a stream; no more than there are integers."""
+    if floats is None or floats.shape[1] != stream.positions * stream.features:
+        return None
+    real = floats.astype(np.float64).reshape(-1, stream.features)[: found.size // stream.features]
+    return real if np.isfinite(real).all() else None  # a float model that overflows has no difference to speak of
 
 
 def _clamped(component: Component, x: Sequence[Integers]) -> dict[str, int] | None:
@@ -134,12 +145,10 @@ def _spread(stream: Stream, found: Integers) -> dict[str, Any]:
 
 def _error(stream: Stream, found: Integers, floats: np.ndarray | None) -> dict[str, Any] | None:
     """The difference to the float model at the same place, errors of all layers before included."""
-    if floats is None or floats.shape[1] != stream.features:
+    real = _beside(stream, found, floats)
+    if real is None:
         return None
     unit = 2.0**-stream.fixed.frac
-    real = floats.astype(np.float64)
-    if not np.isfinite(real).all():  # a float model that overflows has no difference to speak of
-        return None
     error = found[: len(real)] * unit - real
     bound = float(np.quantile(np.abs(error), _TAIL)) or unit
     inner = np.linspace(-bound, bound, BINS + 1)[1:-1]

@@ -109,7 +109,7 @@ def _wrong(node: fx.Node, op: str, choices: Choices, default: bool) -> Iterator[
 def _arguments(node: fx.Node, op: str) -> tuple[str, ...]:
     """What of a node must have a type."""
     needs = quantized_modules()[op].needs
-    return tuple(name for name in needs if name != "bias" or op != "linear" or has_bias(node))
+    return tuple(name for name in needs if name != "bias" or has_bias(node, op))
 
 
 def _applicable(node: fx.Node, op: str, choices: Choices) -> Choices:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -17,10 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mase_hw import resources
+from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.simulate import toolchain, verilate
+from mase_hw.simulate.isolated import tool_environment
 from mase_hw.simulate.locate import fault
 from mase_hw.simulate.outcome import Outcome, read_results
-from mase_hw.simulate.process import run
+from mase_hw.simulate.process import Finished, run
 from mase_hw.simulate.views import View, write_views
 
 Integers = npt.NDArray[np.int64]
@@ -28,6 +31,7 @@ Role = Literal["input", "output", "probe"]
 Pattern = Literal["none", "gaps", "pressure", "both"]
 
 PATTERNS: tuple[Pattern, ...] = ("none", "gaps", "pressure", "both")
+_GIVEN = ("job.json", "values.npz")  # what the simulator reads
 LIBRARY = ("mase_stream_stall.sv", "mase_stream_source.sv", "mase_stream_sink.sv", "mase_stream_probe.sv")
 
 
@@ -97,9 +101,13 @@ def simulate(job: Job, work: Path, cache: Path | None = None) -> Outcome:
 
 
 def clear(work: Path) -> None:
-    """Makes the folder, and removes what another run left in it."""
+    """Makes the folder, and removes what another run left in it: what is written then are new files, never links."""
+    if work.is_symlink():
+        hint = "delete it: results are written inside the build alone"
+        raise ProblemsError(Problem(f"{work} is a link, not a folder", hint=hint))
     work.mkdir(parents=True, exist_ok=True)
-    for stale in (*work.glob("results.*"), *work.glob("*.bin"), work / "sim.log"):
+    left = [stale for pattern in ("results.*", "*.bin", "*_harness.sv") for stale in work.glob(pattern)]
+    for stale in (*left, *(work / name for name in ("sim.log", "job.json", "values.npz"))):
         stale.unlink(missing_ok=True)
 
 
@@ -124,8 +132,9 @@ def run_bench(
     command += ["+verilator+error+limit+1000"]
     if waves is not None:
         waves.parent.mkdir(parents=True, exist_ok=True)
+        waves.unlink(missing_ok=True)
         command += ["--trace", "--trace-file", str(waves.resolve())]
-    done = run(command, cwd=work, env=_environment(tools, seed, toplevel, module))
+    done = _run_aside(command, work, _environment(tools, seed, toplevel, module))
     ended = time.perf_counter()
     log = work / "sim.log"
     log.write_text(done.text, encoding="utf-8")
@@ -145,6 +154,24 @@ def run_bench(
         build_seconds=built - started,
         run_seconds=ended - built,
     )
+
+
+def _run_aside(command: Sequence[str], work: Path, environment: Mapping[str, str]) -> Finished:
+    """Runs the simulator in a folder of ours, and puts what it wrote into `work`, also where it was interrupted.
+
+    cocotb imports from the current folder first, and `work` lies in a build, which may come from elsewhere.
+    """
+    with tempfile.TemporaryDirectory(prefix="mase-hw-sim-") as folder:
+        place = Path(folder)
+        for name in _GIVEN:
+            shutil.copyfile(work / name, place / name)
+        try:
+            return run(command, cwd=place, env=environment)
+        finally:
+            for file in place.iterdir():
+                if file.is_file() and file.name not in _GIVEN:
+                    (work / file.name).unlink(missing_ok=True)
+                    shutil.move(file, work / file.name)
 
 
 def harness(job: Job) -> str:
@@ -231,21 +258,22 @@ def _waves(asked: Path | None) -> tuple[verilate.Trace, Path | None]:
 
 
 def _environment(tools: toolchain.Toolchain, seed: int, toplevel: str, module: str) -> dict[str, str]:
-    """What cocotb's own runner sets, without what a user's shell may hold to steer other cocotb runs."""
-    steering = ("COCOTB_", "GPI_", "PYGPI_")
-    environment = {name: text for name, text in os.environ.items() if not name.startswith(steering)}
-    paths = [str(resources.root()), *filter(None, [environment.get("PYTHONPATH")])]
-    environment |= {
-        "COCOTB_TOPLEVEL": toplevel,
-        "COCOTB_TEST_MODULES": module,
-        "COCOTB_RESULTS_FILE": "results.xml",
-        "COCOTB_RANDOM_SEED": str(seed),
-        "COCOTB_ANSI_OUTPUT": "0",
-        "COCOTB_REWRITE_ASSERTION_FILES": "",  # or cocotb imports pytest, which costs 0.3 s
-        "COCOTB_TRUST_INERTIAL_WRITES": "1",
-        "TOPLEVEL_LANG": "verilog",
-        "GPI_USERS": f"{tools.libpython};{tools.python_plugin},initialize",
-        "PYGPI_PYTHON_BIN": sys.executable,
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
-    return environment
+    """What cocotb's own runner sets, without what a user's shell may hold to steer other cocotb runs.
+
+    The path holds this package's own folder and nothing of the current one, which may lie in a build from elsewhere.
+    """
+    return tool_environment(
+        {
+            "COCOTB_TOPLEVEL": toplevel,
+            "COCOTB_TEST_MODULES": module,
+            "COCOTB_RESULTS_FILE": "results.xml",
+            "COCOTB_RANDOM_SEED": str(seed),
+            "COCOTB_ANSI_OUTPUT": "0",
+            "COCOTB_REWRITE_ASSERTION_FILES": "",  # or cocotb imports pytest, which costs 0.3 s
+            "COCOTB_TRUST_INERTIAL_WRITES": "1",
+            "TOPLEVEL_LANG": "verilog",
+            "GPI_USERS": f"{tools.libpython};{tools.python_plugin},initialize",
+            "PYGPI_PYTHON_BIN": sys.executable,
+            "PYTHONPATH": str(resources.root()),
+        }
+    )

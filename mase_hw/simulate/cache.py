@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from mase_hw.files import cache_root
+
 KEEP = 300
 DAY = 86_400
 
@@ -19,9 +21,7 @@ def root(cache: Path | None = None) -> Path:
     """`cache`, or $MASE_HW_CACHE, or mase-hw in the user's cache folder."""
     if cache is not None:
         return cache.resolve()
-    if given := os.environ.get("MASE_HW_CACHE"):
-        return Path(given).expanduser().resolve()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mase-hw"
+    return cache_root()
 
 
 def key(parts: Iterable[str | bytes]) -> str:
@@ -30,7 +30,7 @@ def key(parts: Iterable[str | bytes]) -> str:
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part
         digest.update(b"%d:" % len(raw) + raw)
-    return digest.hexdigest()[:24]
+    return digest.hexdigest()  # whole: who finds two texts with one key has another one's design run
 
 
 def entry(folder: Path, name: str, make: Callable[[Path], None], lock: bool = False) -> Path:

@@ -13,9 +13,12 @@ from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.emit.render import render_alone
+from mase_hw.emit.written import check_written
+from mase_hw.files import write_whole
 from mase_hw.ir import Component, Design, Stream
 from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
+from mase_hw.simulate import toolchain
 from mase_hw.simulate.axis import fewer, find_cocotbext_axi, simulate_axis
 from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, simulate
 from mase_hw.simulate.locate import located
@@ -37,12 +40,13 @@ AROUND = 32  # vectors on each side of a failure that are run again with a probe
 class SimRequest:
     """What the user asks of a simulation."""
 
-    vectors: int = 256  # random ones, beside the others
+    vectors: int | None = None  # random ones, beside the others; left out, as many as are usual
     seed: int = 0
     patterns: tuple[Pattern, ...] = PATTERNS
     only: str | None = None  # one bench, "design" or a component; None: all of them
     waves: bool = False
     engine: Engine = "cocotb"
+    samples: int | None = None  # of the data set, the first so many; left out, as many as are usual
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ def check(
     `advance` is what the native engine tells how far it is.
     """
     check_whole(build)
+    check_written(build)
     components = {c.name: c for c in build.design.components if not isinstance(c, Plumbing)}
     names = [DESIGN, *components] if len(build.design.components) > 1 and request.engine == "cocotb" else [DESIGN]
     axis = None
@@ -95,6 +100,7 @@ def check(
         names = [request.only]
     if axis in names:
         find_cocotbext_axi()  # before anything is simulated
+    toolchain.find()
     for name in names:
         progress(name)
         pending = begin(build, _folder(build, name, axis, request.engine), name, request.engine, request.seed)
@@ -111,23 +117,22 @@ def check(
 def _folder(build: Build, name: str, axis: str | None, engine: Engine) -> Path:
     """Where a bench leaves its results."""
     if name == axis:
-        return build.path / "sim" / "axis"
-    folder = build.path / "sim" / ("design" if name == DESIGN else f"components/{name}")
-    return folder / "native" if engine == "native" else folder
+        return build.results_folder("sim/axis")
+    folder = "sim/design" if name == DESIGN else f"sim/components/{name}"
+    return build.results_folder(f"{folder}/native" if engine == "native" else folder)
 
 
 def _whole(build: Build) -> Bench:
     samples = None if build.samples is None else build.samples.inputs
-    return Bench(DESIGN, build.design, tuple(build.rtl), samples, build.path / "sim" / "design")
+    return Bench(DESIGN, build.design, tuple(build.rtl), samples, build.results_folder("sim/design"))
 
 
 def _component(build: Build, component: Component) -> Bench:
     """The component's emitted module under a top of its own, driven over its whole input range."""
     design = alone(build.design, component)
-    work = build.path / "sim" / "components" / component.name
-    work.mkdir(parents=True, exist_ok=True)
+    work = build.results_folder(f"sim/components/{component.name}")
     wrapper = work / f"{design.name}.sv"
-    wrapper.write_text(render_alone(build.design, design), encoding="utf-8")
+    write_whole(wrapper, render_alone(build.design, design))
     tops = {f"{build.design.name}.sv", build.axis.file if build.axis else ""}
     parts = [path for path in build.rtl if path.name not in tops]
     return Bench(component.name, design, (*parts, wrapper), None, work)
@@ -137,15 +142,15 @@ def _check_axis(build: Build, name: str, request: SimRequest) -> Checked:
     """The design through its AXI4-Stream ports."""
     assert build.axis is not None
     samples = None if build.samples is None else build.samples.inputs
-    vectors = fewer(build.axis, stimulus(build.design, request.vectors, request.seed, samples))
-    work = build.path / "sim" / "axis"
+    vectors = fewer(build.axis, stimulus(build.design, request.vectors, request.seed, samples, first=request.samples))
+    work = build.results_folder("sim/axis")
     files = tuple(build.rtl)
     outcome = simulate_axis(build.design, build.axis, files, vectors, request.patterns, request.seed, work)
     return Checked(name, build.design, vectors.groups, outcome)
 
 
 def _check_cocotb(bench: Bench, request: SimRequest) -> Checked:
-    vectors = stimulus(bench.design, request.vectors, request.seed, bench.samples)
+    vectors = stimulus(bench.design, request.vectors, request.seed, bench.samples, first=request.samples)
     waves = bench.folder.parent / "waves" if request.waves and bench.name == DESIGN else None
     job = make_job(bench.design, bench.files, vectors, request, waves)
     outcome = located(bench.design, simulate(job, bench.folder))
@@ -153,7 +158,7 @@ def _check_cocotb(bench: Bench, request: SimRequest) -> Checked:
 
 
 def _check_native(bench: Bench, request: SimRequest, advance: Advance) -> Checked:
-    vectors = blocks(bench.design, request.vectors, request.seed, bench.samples)
+    vectors = blocks(bench.design, request.vectors, request.seed, bench.samples, request.samples)
     work = bench.folder / "native"
     outcome = simulate_native(bench.design, bench.files, vectors, request.patterns, request.seed, work, advance=advance)
     wrong = [result for result in outcome.patterns if result.message]
@@ -180,9 +185,13 @@ def _trace(bench: Bench, request: SimRequest, vectors: Blocks, result: PatternRe
 
 
 def alone(design: Design, component: Component) -> Design:
-    """One component as a design of its own."""
-    inputs = tuple(x.renamed(f"data_in_{k}") for k, x in enumerate(component.inputs))
-    outputs = tuple(y.renamed(f"data_out_{k}") for k, y in enumerate(component.outputs))
+    """One component as a design of its own. One that does the same at every position is given plain vectors."""
+
+    def named(stream: Stream, name: str) -> Stream:
+        return replace(stream, name=name, frame=stream.frame if component.counts_positions else ())
+
+    inputs = tuple(named(x, f"data_in_{k}") for k, x in enumerate(component.inputs))
+    outputs = tuple(named(y, f"data_out_{k}") for k, y in enumerate(component.outputs))
     single = replace(component, inputs=inputs, outputs=outputs)
     return Design(f"{design.name}_{component.name}_alone", (single,), design.nodes)
 
@@ -219,13 +228,14 @@ def _spec(design: Design, stream: Stream) -> StreamSpec:
     return StreamSpec(stream.name, label, role, stream.lanes, fixed.width, fixed.signed, fixed.frac)
 
 
-def accuracy(build: Build) -> dict[str, float] | None:
-    """Accuracy on the data set's test split: of the float model, and of the quantized model."""
+def accuracy(build: Build, first: int | None = None) -> dict[str, float] | None:
+    """Accuracy on the data set's test split, or its first samples: of the float model, and of the quantized model."""
     samples = build.samples
-    if samples is None:
+    if samples is None or first == 0:
         return None
-    quantized = samples.y.argmax(1)
+    labels = samples.labels[:first]
+    quantized = samples.y.reshape(len(samples.labels), -1)[:first].argmax(1)
     return {
-        "float": float(np.mean(samples.float_labels == samples.labels)),
-        "quantized": float(np.mean(quantized == samples.labels)),
+        "float": float(np.mean(samples.float_labels[:first] == labels)),
+        "quantized": float(np.mean(quantized == labels)),
     }

@@ -10,6 +10,7 @@ import numpy as np
 from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
+from mase_hw.emit.written import check_written
 from mase_hw.ir.design import sample_counts
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.bench import PATTERNS, simulate
@@ -39,11 +40,12 @@ def simulate_given(
     if engine not in get_args(Engine):
         hint = nearest(engine, get_args(Engine), "engines")
         raise ProblemsError(Problem(f'engine = "{engine}" is unknown', hint=hint))
+    check_written(build)
     design, files = build.design, tuple(build.rtl)
     inputs = tuple(np.ascontiguousarray(rows, np.int64) for rows in x)
     (samples,) = sample_counts(design.inputs, inputs)
     stimulus = Stimulus(inputs, (("given", samples),))
-    work = build.path / "sim" / "given" / engine
+    work = build.results_folder(f"sim/given/{engine}")
     if engine == "native":
         outcome = simulate_native(design, files, Blocks(design, stimulus, 0, seed), patterns, seed, work)
     else:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from mase_hw.ir import Design, Stream
-from mase_hw.simulate.bench import Pattern, StreamSpec
+from mase_hw.simulate.bench import Pattern, StreamSpec, clear
 from mase_hw.simulate.native_build import build_library
 from mase_hw.simulate.native_library import Library, PortSettings, Settings
 from mase_hw.simulate.native_pattern import PatternRun
@@ -40,8 +40,7 @@ def simulate_native(
     All patterns run side by side on the same block, so that the reference is computed once. The first block in which
     something is wrong is the last.
     """
-    work.mkdir(parents=True, exist_ok=True)
-    (work / "results.json").unlink(missing_ok=True)
+    clear(work)
     started = time.perf_counter()
     library = Library(build_library(files, design.name, cache).library)
     built = time.perf_counter()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mase_hw import resources
 from mase_hw.diagnostics import ProblemsError
+from mase_hw.emit.manifest import expect_name, file_names
 from mase_hw.simulate import cache as store
 from mase_hw.simulate.native_units import FORM, PREFIX, split
 from mase_hw.simulate.process import run
@@ -59,10 +60,9 @@ def build_library(files: Sequence[Path], top: str, cache: Path | None = None, to
     tools = tools or find()
     driver = resources.sim() / DRIVER
     texts = [path.read_bytes() for path in (*files, driver)]
-    assert len({path.name for path in files}) == len(files), "two source files with one name"
-    flags = [*VERILATE, "--top-module", top]
-    names = [path.name for path in files]
-    key = store.key([FORM, *tools.identity(), *flags, *_compile_flags(tools), *names, *texts])
+    flags = [*VERILATE, "--top-module", expect_name(top)]
+    names = file_names(files)
+    key = store.key([FORM, *tools.identity(), *flags, *compile_flags(tools), *names, *texts])
     folder = store.root(cache) / "libraries"
     compiled: list[str] = []
     total = 0
@@ -80,7 +80,7 @@ def build_library(files: Sequence[Path], top: str, cache: Path | None = None, to
             raise ProblemsError(*problems(done, files, "Error"))
         units = split(work / "cc", driver)
         total = len(units.apart) + 1
-        runtime = _runtime(tools, cache)
+        runtime = runtime_of(tools, cache)
         objects, fresh = _objects(tools, units.apart, units.rest, work, runtime, cache)
         compiled.extend(fresh)
         link = ["-shared", "-o", str(aside / LIBRARY), *map(str, objects), *map(str, sorted(runtime.glob("*.o")))]
@@ -92,21 +92,35 @@ def build_library(files: Sequence[Path], top: str, cache: Path | None = None, to
     return Built(place / LIBRARY, tuple(compiled), total)
 
 
+def build_tool(source: str, cache: Path | None = None, tools: Toolchain | None = None) -> Path:
+    """A library made of one file of `sim/`, compiled once on a machine."""
+    tools = tools or find()
+    code = resources.sim() / source
+    flags = ["-std=c++20", "-O2", "-w", "-fPIC", "-fvisibility=hidden", "-shared"]
+
+    def make(aside: Path) -> None:
+        compile_all(tools, [[*flags, str(code), "-o", str(aside / LIBRARY)]])
+
+    folder = store.root(cache) / "runtime"
+    key = store.key([*tools.identity(), *flags, code.read_bytes()])
+    return store.entry(folder, key, make, lock=True) / LIBRARY
+
+
 def _kept_apart(files: Sequence[Path], top: str) -> str:
     """Verilator's orders not to dissolve the components into the top; library modules are small and may dissolve."""
     modules = [path.stem for path in files if path.stem != top and not path.stem.startswith("mase_")]
     return "`verilator_config\n" + "".join(f'no_inline -module "{module}"\n' for module in modules)
 
 
-def _compile_flags(tools: Toolchain) -> list[str]:
+def compile_flags(tools: Toolchain) -> list[str]:
     include = tools.verilator_root / "include"
     defines = [f"-D{name}={value}" for name, value in _DEFINES.items()]
     return [*COMPILE, *defines, f"-I{include}", f"-I{include / 'vltstd'}"]
 
 
-def _runtime(tools: Toolchain, cache: Path | None) -> Path:
+def runtime_of(tools: Toolchain, cache: Path | None) -> Path:
     """Verilator's runtime as objects, and a precompiled header."""
-    flags = _compile_flags(tools)
+    flags = compile_flags(tools)
 
     def make(aside: Path) -> None:
         header = aside / "runtime.h"
@@ -127,7 +141,7 @@ def _objects(
     tools: Toolchain, apart: dict[str, str], rest: str, work: Path, runtime: Path, cache: Path | None
 ) -> tuple[list[Path], list[str]]:
     """An object for each unit; those of components from the cache where their text is known."""
-    flags = [*_compile_flags(tools), "-include", str(runtime / "runtime.h"), "-x", "c++", "-c"]
+    flags = [*compile_flags(tools), "-include", str(runtime / "runtime.h"), "-x", "c++", "-c"]
     folder = store.root(cache) / "units"
     places = {name: folder / store.key([*tools.identity(), *flags, text]) for name, text in apart.items()}
     fresh = [name for name, place in places.items() if not place.is_dir()]

@@ -9,7 +9,9 @@ import numpy as np
 
 from mase_hw.ir import Design
 from mase_hw.numerics.rounding import Integers
-from mase_hw.simulate.stimulus import Stimulus, apart, bounds, joined, stimulus
+from mase_hw.simulate.stimulus import RANDOM, Stimulus, apart, bounds, joined, most_samples, stimulus
+
+NATIVE_CYCLES = 1 << 22  # that a group of samples takes, where these are frames
 
 
 @dataclass(frozen=True)
@@ -53,5 +55,14 @@ class Blocks:
         return apart(self.design, np.concatenate(found))
 
 
-def blocks(design: Design, vectors: int, seed: int, samples: Sequence[Integers] | None = None) -> Blocks:
-    return Blocks(design, stimulus(design, 0, seed, samples), vectors, seed)
+def blocks(
+    design: Design,
+    vectors: int | None,
+    seed: int,
+    samples: Sequence[Integers] | None = None,
+    first: int | None = None,
+) -> Blocks:
+    most = most_samples(design, NATIVE_CYCLES)
+    if vectors is None:
+        vectors = RANDOM if most is None else min(RANDOM, most)
+    return Blocks(design, stimulus(design, 0, seed, samples, NATIVE_CYCLES, first), vectors, seed)

@@ -11,12 +11,19 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import IO, Generic, TypeVar
+
+from mase_hw.interrupts import uninterrupted
 
 _log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+# By thread: what a background thread has started, which whoever waits for it may have to end.
+_started: dict[int, list[subprocess.Popen[bytes]]] = {}
+_ended: set[int] = set()  # threads that may start nothing more
 
 
 @dataclass(frozen=True)
@@ -47,12 +54,20 @@ def run_all(
     """
     children: list[subprocess.Popen[bytes]] = []
     with contextlib.ExitStack() as stack:
+        # A compiler that is killed leaves its temporary files behind: they go with this folder.
+        aside = stack.enter_context(tempfile.TemporaryDirectory(prefix="mase-hw-run-"))
+        inherited = os.environ if env is None else env
+        env = {**inherited, "TMPDIR": aside}
         outputs = [stack.enter_context(tempfile.TemporaryFile()) for _ in commands]
         stack.callback(_end_all, children)
+        stack.callback(_started.pop, threading.get_ident(), None)
+        _started[threading.get_ident()] = children
         for command, output in zip(commands, outputs, strict=True):
             while sum(child.poll() is None for child in children) >= at_once:
                 time.sleep(0.002)
             _log.debug("%s", shlex.join(command))
+            if threading.get_ident() in _ended:
+                raise KeyboardInterrupt
             with uninterrupted():  # or a child that has just started would be ours without our knowing it
                 children.append(_start(command, output, cwd, env))
         for child in children:
@@ -60,20 +75,38 @@ def run_all(
         return [_finished(child, output) for child, output in zip(children, outputs, strict=True)]
 
 
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the block has ended. (Masking the signal would not do: another thread may receive it.)"""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python interrupts the main thread only
-        return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if came:
-            raise KeyboardInterrupt
+class Background(Generic[_Result]):
+    """A function in a thread of its own. Left by an error or Ctrl-C, it is ended with the tools that it has started."""
+
+    def __init__(self, function: Callable[[], _Result]) -> None:
+        self._function, self._found, self._error = function, list[_Result](), list[BaseException]()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self._found.append(self._function())
+        except BaseException as error:  # raised again where the result is asked for
+            self._error.append(error)
+
+    def result(self) -> _Result:
+        """What the function gave; raises what it raised."""
+        self._thread.join()
+        if self._error:
+            raise self._error[0]
+        return self._found[0]
+
+    def __enter__(self) -> Background[_Result]:
+        with uninterrupted():
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        number = self._thread.ident or 0
+        _ended.add(number)
+        while self._thread.is_alive():
+            _end_all(_started.get(number, ()))
+            self._thread.join(0.01)
+        _ended.discard(number)
 
 
 def _start(
@@ -97,7 +130,7 @@ def _finished(child: subprocess.Popen[bytes], output: IO[bytes]) -> Finished:
 
 
 def _end_all(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    running = [child for child in children if child.poll() is None]
+    running = [child for child in list(children) if child.poll() is None]
     for child in running:
         with contextlib.suppress(ProcessLookupError):  # it may end by itself just now
             os.killpg(child.pid, signal.SIGKILL)

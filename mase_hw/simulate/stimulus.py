@@ -11,6 +11,10 @@ from mase_hw.ir import Design
 from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 
+RANDOM = 256  # samples that are drawn, unless somebody says how many
+CYCLES = 1 << 18  # that a group of samples takes, where these are frames
+FEWEST = 2  # samples of a group that are simulated, however long they take
+
 
 @dataclass(frozen=True)
 class Stimulus:
@@ -51,23 +55,51 @@ def joined(design: Design, inputs: Sequence[Integers]) -> Integers:
     return np.concatenate(rows, axis=1)
 
 
-def stimulus(design: Design, random: int, seed: int, samples: Sequence[Integers] | None = None) -> Stimulus:
-    """Samples first, then corners, one-hot, extremes of the first component's accumulators, `random` drawn ones."""
+def most_samples(design: Design, cycles: int = CYCLES) -> int | None:
+    """How many samples of a group are simulated where samples are frames, which take long; None: all of them."""
+    if not any(stream.frame for stream in design.streams):
+        return None
+    return max(FEWEST, int(cycles / design.schedule.interval))
+
+
+def stimulus(
+    design: Design,
+    random: int | None,
+    seed: int,
+    samples: Sequence[Integers] | None = None,
+    cycles: int = CYCLES,
+    first: int | None = None,
+) -> Stimulus:
+    """Samples first, then corners, one-hot, extremes of the first component's accumulators, `random` drawn ones.
+
+    Where samples are frames there are fewer of each kind: as many as fit in about `cycles` cycles. `first` says how
+    many of the data set's are taken.
+    """
     lo, hi = bounds(design)
     rng = np.random.default_rng(seed)
-    zero = np.clip(0, lo, hi)
-    eye = np.eye(len(lo), dtype=bool)
+    most = most_samples(design, cycles)
+    if random is None:
+        random = RANDOM if most is None else min(RANDOM, most)
     groups = {
-        "data set": None if samples is None else joined(design, samples),
+        "data set": None if samples is None else joined(design, samples)[: most if first is None else first],
         "all smallest": lo[None],
         "all largest": hi[None],
-        "one hot": np.concatenate([np.where(eye, hi, zero), np.where(eye, lo, zero)]),
+        "one hot": _one_hot(lo, hi, most),
         "accumulator extremes": _extremes(design),
         "random": rng.integers(lo, hi, (random, len(lo)), endpoint=True),
     }
     present = {label: rows for label, rows in groups.items() if rows is not None and len(rows)}
     rows = np.concatenate(list(present.values()))
     return Stimulus(apart(design, rows), tuple((label, len(rows)) for label, rows in present.items()))
+
+
+def _one_hot(lo: Integers, hi: Integers, most: int | None) -> Integers:
+    """Samples of zeros but for one element, the greatest or the least, spread evenly; of frames an eighth of `most`."""
+    count = len(lo) if most is None else min(len(lo), max(1, most // 16))
+    places = np.arange(count) * len(lo) // count
+    rows = np.tile(np.clip(0, lo, hi), (2 * count, 1))
+    rows[np.arange(count), places], rows[np.arange(count, 2 * count), places] = hi[places], lo[places]
+    return rows
 
 
 def _extremes(design: Design) -> Integers | None:

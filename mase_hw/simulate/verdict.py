@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from mase_hw import __version__
 from mase_hw.emit import Build
+from mase_hw.emit.reading import MANIFEST, PARAMETERS, SAMPLES
 from mase_hw.files import write_whole
 from mase_hw.simulate.outcome import Outcome
 
@@ -55,6 +55,6 @@ def begin(build: Build, folder: Path, bench: str, engine: str, seed: int) -> Pen
 
 
 def file_hashes(build: Build) -> dict[str, str]:
-    """SHA-256 of what a simulation depends on: the RTL, and what the reference is computed from."""
-    paths = [*build.rtl, build.path / "parameters.npz", build.path / "manifest.json"]
-    return {path.relative_to(build.path).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    """SHA-256 of what a simulation depends on: the RTL, what the reference is computed from, and the samples."""
+    samples = [SAMPLES] if build.folder.has(SAMPLES) else []
+    return {name: build.sha256(name) for name in (*build.rtl_names, PARAMETERS, MANIFEST, *samples)}

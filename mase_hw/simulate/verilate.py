@@ -6,13 +6,17 @@ import os
 import re
 import shlex
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from mase_hw import resources
 from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.emit.manifest import expect_name, file_names
+from mase_hw.emit.private import origin
 from mase_hw.simulate import cache as store
+from mase_hw.simulate.isolated import tool_environment
 from mase_hw.simulate.process import Finished, run, run_all
 from mase_hw.simulate.toolchain import Toolchain, find
 
@@ -40,9 +44,9 @@ def build(
     """An executable that simulates module `top` under cocotb; the one in the cache if nothing has changed."""
     tools = tools or find()
     texts = [path.read_bytes() for path in files]
-    assert len({path.name for path in files}) == len(files), "two source files with one name"
-    flags = [*VERILATE, *_trace_flags(trace), "--top-module", top]
-    parts: tuple[str | bytes, ...] = (*tools.identity(), *flags, *COMPILE, *(path.name for path in files), *texts)
+    names = file_names(files)
+    flags = [*VERILATE, *_trace_flags(trace), "--top-module", expect_name(top)]
+    parts: tuple[str | bytes, ...] = (*tools.identity(), *flags, *COMPILE, *names, *texts)
     parts += tuple(_header_texts(trace))
     folder = store.root(cache) / "designs"
 
@@ -54,7 +58,7 @@ def build(
         for path, text in zip(files, texts, strict=True):
             (work / path.name).write_bytes(text)
         done = run(
-            [str(tools.verilator), *flags, "--Mdir", "cc", *(path.name for path in files)],
+            [str(tools.verilator), *flags, "--Mdir", "cc", *names],
             cwd=work,
             env=verilator_env(tools),
         )
@@ -71,13 +75,17 @@ def build(
 def lint(files: Sequence[Path], top: str, tools: Toolchain | None = None) -> list[Problem]:
     """What `verilator --lint-only -Wall` says, warnings and errors alike; an empty list is a clean design."""
     tools = tools or find()
-    command = [str(tools.verilator), "--lint-only", "-Wall", "--timing", "--timescale", "1ns/1ns", "--top-module", top]
-    done = run([*command, *(str(path) for path in files)], env=verilator_env(tools))
+    options = ("--lint-only", "-Wall", "--timing", "--timescale", "1ns/1ns", "--top-module", expect_name(top))
+    names = file_names(files)
+    with tempfile.TemporaryDirectory(prefix="mase-hw-lint-") as folder:  # it looks for modules in the current one
+        for path, name in zip(files, names, strict=True):
+            (Path(folder) / name).write_bytes(path.read_bytes())
+        done = run([str(tools.verilator), *options, *names], cwd=Path(folder), env=verilator_env(tools))
     return problems(done, files, "Error|Warning") if done.code else []
 
 
 def verilator_env(tools: Toolchain) -> dict[str, str]:
-    return {**os.environ, "VERILATOR_ROOT": str(tools.verilator_root)}
+    return tool_environment({"VERILATOR_ROOT": str(tools.verilator_root)})
 
 
 def _trace_flags(trace: Trace) -> list[str]:
@@ -183,7 +191,7 @@ def compile_all(tools: Toolchain, jobs: Sequence[Sequence[str]]) -> None:
 
 def problems(done: Finished, files: Sequence[Path], kinds: str) -> list[Problem]:
     """Verilator's messages as Problems that point into the user's files, not into our copies."""
-    known = {path.name: path for path in files}
+    known = {path.name: origin(path) for path in files}
     found = []
     for line in done.text.splitlines():
         match = _MESSAGE.match(line)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mase_hw.files import write_whole
+
 ROOT = "mase_harness"
 BEFORE = 40  # time steps that are shown to the left of the marker
 ZOOM = 6  # Surfer's steps into the waves, by two each, before it goes to the cursor
@@ -36,8 +38,8 @@ class View:
 def write_views(waves: Path, views: Sequence[View], mark: int | None) -> tuple[Path, Path]:
     """Writes both files beside `waves`; `mark` is the time of a fault."""
     saved, commands = waves.with_suffix(".gtkw"), waves.with_suffix(".sucl")
-    saved.write_text(gtkwave(waves, saved, views, mark), encoding="utf-8")
-    commands.write_text(surfer(views, mark), encoding="utf-8")
+    write_whole(saved, gtkwave(waves, saved, views, mark))
+    write_whole(commands, surfer(views, mark))
     return saved, commands
 
 

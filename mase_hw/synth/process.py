@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mase_hw.simulate.process import uninterrupted
+from mase_hw.interrupts import uninterrupted
+from mase_hw.simulate.isolated import tool_environment
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ def run_tasks(tasks: Sequence[SynthTask], timeout: float | None, progress: Progr
                     subprocess.Popen(
                         task.command,
                         cwd=task.folder,
+                        env=tool_environment(),
                         stdin=subprocess.DEVNULL,
                         stdout=log,
                         stderr=subprocess.STDOUT,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
@@ -14,9 +12,10 @@ from typing import Any
 from mase_hw import __version__
 from mase_hw.cost.cost import Cost
 from mase_hw.emit import Build
+from mase_hw.files import write_whole
 from mase_hw.synth.pnr import Routed
 from mase_hw.synth.results import Synthesis, Usage
-from mase_hw.synth.synthesis import digests
+from mase_hw.untrusted import Folder, RefusedError, parse_json
 
 SCHEMA = 2  # since 2 there are `sites`
 
@@ -52,26 +51,18 @@ def document(build: Build, synthesis: Synthesis, routed: Routed | None = None) -
 
 def write_report(build: Build, content: Mapping[str, Any]) -> Path:
     """Writes the report as a whole or not at all; an older one is replaced."""
+    build.results_folder("report")
     path = report_path(build, content["target"])
-    path.parent.mkdir(exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=2) + "\n")
-        os.chmod(aside, 0o644)  # mkstemp's files are its owner's alone
-        os.replace(aside, path)
-    finally:
-        Path(aside).unlink(missing_ok=True)
+    write_whole(path, json.dumps(content, indent=2) + "\n")
     return path
 
 
 def read_report(build: Build, target: str) -> dict[str, Any] | None:
     """The build's report for a target; None where there is none, or where the RTL has changed since."""
-    names = [str(file.relative_to(build.path)) for file in build.rtl]
+    now = {name: build.sha256(name) for name in build.rtl_names}
     try:
-        content = json.loads(report_path(build, target).read_text("utf-8"))
-        now = digests(build.path, names)
-    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, json.JSONDecodeError):
+        content = parse_json(Folder(build.path).read(f"report/{report_path(build, target).name}"))
+    except (OSError, RefusedError):
         return None
     current = isinstance(content, dict) and content.get("schema") == SCHEMA and content.get("rtl") == now
     return content if current else None

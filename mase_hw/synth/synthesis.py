@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mase_hw.diagnostics import Place, Problem, ProblemsError
+from mase_hw.emit.manifest import expect_name
+from mase_hw.emit.private import origin
+from mase_hw.simulate.isolated import python_command
 from mase_hw.synth.netlist import read_netlist
 from mase_hw.synth.process import Progress, SynthTask, TimedOutError, run_tasks
 from mase_hw.synth.results import Synthesis
@@ -44,6 +47,8 @@ def synthesize(
     flat netlist is work/flat/netlist.json. A failed, missing or partial result is a ProblemsError.
     """
     _check(files, target, dsp)
+    for name in (top, *keep_components):
+        expect_name(name)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mase-hw-synth-") as scratch:
         folder = work or Path(scratch)
@@ -113,13 +118,13 @@ def _task(folder: Path, name: str, text: str, files: Sequence[Path]) -> SynthTas
     for file, short in zip(files, _names(files), strict=True):
         shutil.copyfile(file, folder / short)
     (folder / SCRIPT).write_text(text, encoding="utf-8")
-    return SynthTask(name, (sys.executable, "-c", CHILD), folder)
+    return SynthTask(name, tuple(python_command("-c", CHILD)), folder)
 
 
 def _failed(task: SynthTask, code: int, files: Sequence[Path]) -> ProblemsError:
     """Yosys' own errors, at their lines of the RTL; or how it ended, where it printed none."""
     text = task.text()
-    original = dict(zip(_names(files), files, strict=True))
+    original = {name: origin(file) for name, file in zip(_names(files), files, strict=True)}
     found = [match for match in _ERROR.finditer(text) if not match["text"].startswith(_FOLLOWS)]
     problems = []
     for match in found:

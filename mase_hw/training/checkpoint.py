@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mase_hw.checkpoints import load_checkpoint
-from mase_hw.checkpoints.read import LIGHTNING_PREFIX, read_state
+from mase_hw.checkpoints.read import LIGHTNING_PREFIX, load_torch, read_state
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.training.evaluate import Score
 from mase_hw.training.result import Epoch
@@ -71,7 +71,7 @@ def load_progress(path: Path, model: nn.Module) -> Progress:
         text = f"checkpoint {Place(path)} does not exist: there is nothing to resume"
         raise ProblemsError(Problem(text, hint="train without --resume, or name the project it was trained under"))
     read_state(path, "pl")  # refuses what is damaged or holds code
-    content = torch.load(path, map_location="cpu", weights_only=True)
+    content = load_torch(path)
     own = content.get(OURS)
     if not isinstance(own, Mapping) or own.get("schema") != _SCHEMA:
         text = f"checkpoint {Place(path)} does not say how to continue its training"
@@ -86,7 +86,7 @@ def load_progress(path: Path, model: nn.Module) -> Progress:
 
 def read_statistics(path: Path) -> dict[str, Tensor] | None:
     """Mean and standard deviation of the data that a checkpoint of ours was trained on; None for any other file."""
-    content = torch.load(path, map_location="cpu", weights_only=True) if path.suffix == ".ckpt" else {}
+    content = load_torch(path) if path.suffix == ".ckpt" else {}
     own = content.get(OURS) if isinstance(content, Mapping) else None
     return own["record"].get("statistics") if isinstance(own, Mapping) else None
 

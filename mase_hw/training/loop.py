@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from mase_hw.config import TrainingConfig
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.interrupts import uninterrupted
 from mase_hw.training.display import Display, Logs
 from mase_hw.training.evaluate import check_logits, evaluate
 from mase_hw.training.randomness import restore_random_state
@@ -50,10 +51,11 @@ class Loop:
     def done(self) -> bool:
         return self.epochs >= self._settings.max_epochs or self.step >= self._total
 
-    def epoch(self, display: Display, logs: Logs) -> bool:
-        """Trains one epoch, scores it and stores it; whether it is the best so far."""
+    def epoch(self, display: Display, logs: Logs) -> None:
+        """Trains one epoch, scores it, stores it and tells of it."""
         number = self.epochs + 1
-        display.begin(number)
+        with uninterrupted():
+            display.begin(number)
         self._network.train()
         batches = self._order(torch.randperm(len(self._x)))
         every = self._settings.accumulate_grad_batches
@@ -65,19 +67,22 @@ class Loop:
             group = batches[start : start + every]
             step_loss, step_right, step_seen = self._update(group, rate, number)
             loss, right, seen = loss + step_loss, right + step_right, seen + step_seen
-            display.batches(number, len(group), loss / seen, right / seen)
-            if self.step % self._settings.log_every_n_steps == 0:
-                logs.step(self.step, step_loss / step_seen, step_right / step_seen, rate)
+            with uninterrupted():  # both have threads that would wait forever for a lock we were torn away from
+                display.batches(number, len(group), loss / seen, right / seen)
+                if self.step % self._settings.log_every_n_steps == 0:
+                    logs.step(self.step, step_loss / step_seen, step_right / step_seen, rate)
         self._check_weights(number)
         score = None
         if len(self._dataset.x_val):
             score = evaluate(self._network, self._dataset.x_val, self._dataset.y_val)
             self._check(score.loss, number, "on the validation split")
         done = Epoch(number, self.step, rate, loss / seen, right / seen, score)
-        self.history.append(done)
-        better = self._store.save(done, self.history, self.optimizer, self._device)
-        self.epochs = number
-        return better
+        with uninterrupted():
+            self.history.append(done)
+            better = self._store.save(done, self.history, self.optimizer, self._device)
+            self.epochs = number
+            display.end(done, better)
+            logs.epoch(done)
 
     def _update(self, group: list[Tensor], rate: float, epoch: int) -> tuple[float, int, int]:
         """One optimizer step on some batches: the sum of the losses, how many labels were right, of how many."""

@@ -12,7 +12,7 @@ from mase_hw.config import Config
 from mase_hw.graph import MaseGraph, get_mase_op
 from mase_hw.models import Shape, Shapes
 from mase_hw.passes import fuse_batch_norm_transform_pass, quantize_transform_pass
-from mase_hw.passes.transform.fuse_batch_norm import folded
+from mase_hw.passes.transform.fuse_batch_norm import Matrix, Norm, folded
 from mase_hw.pipeline.graphs import with_metadata
 
 
@@ -63,7 +63,7 @@ def _loses_its_mode(node: fx.Node, config: Config) -> bool:
 
 
 class Folded(nn.Module):
-    """A network whose linears are folded anew in each forward from the model's linears and batch norms.
+    """A network whose layers are folded anew in each forward from the model's layers and batch norms.
 
     A fold is done once by the pass; here it follows the parameters as they learn, and gradients pass through it.
     """
@@ -71,11 +71,11 @@ class Folded(nn.Module):
     def __init__(self, network: nn.Module, model: nn.Module, pairs: list[tuple[str, str]]) -> None:
         super().__init__()
         self.network = network
-        self._sources: list[tuple[str, nn.Linear, nn.BatchNorm1d]] = []  # a list hides them: they are the model's own
+        self._sources: list[tuple[str, Matrix, Norm]] = []  # a list hides them: they are the model's own
         for linear, norm in pairs:
             source, statistics = model.get_submodule(linear), model.get_submodule(norm)
-            assert isinstance(source, nn.Linear)
-            assert isinstance(statistics, nn.BatchNorm1d)
+            assert isinstance(source, Matrix)
+            assert isinstance(statistics, Norm)
             self._sources.append((linear, source, statistics))
 
     def forward(self, x: Tensor) -> Tensor:

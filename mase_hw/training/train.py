@@ -67,9 +67,7 @@ def train(
             notes += [logs.note] if logs.note else []
             try:
                 while not loop.done:
-                    best = loop.epoch(display, logs)
-                    display.end(loop.history[-1], best)
-                    logs.epoch(loop.history[-1])
+                    loop.epoch(display, logs)
             except KeyboardInterrupt:
                 raise TrainingInterruptedError(store.epochs, store.last) from None
             finally:

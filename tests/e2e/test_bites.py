@@ -91,8 +91,10 @@ MUTANTS = {
     ),
     "one cycle too many": Mutant(
         "toy_seq_blocks_2.sv",
-        r"issue = enable &&",
-        "issue = enable && (word_q != '0 || !last_q[0]) &&",
+        r"  assign issue = enable && there;",
+        "  logic waited_q;\n  always_ff @(posedge clk) begin\n    if (rst) waited_q <= 1'b0;\n"
+        "    else waited_q <= there && word_q == '0 && !waited_q;\n  end\n"
+        "  assign issue = enable && (word_q != '0 || waited_q) && there;",
         "cycle",
     ),
 }

@@ -155,7 +155,7 @@ def test_loads_little(words: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.strip()
     loaded = set(done.stderr.split())
-    assert not {"torch", "sklearn", "da4ml", "optuna", "matplotlib"} & loaded
+    assert not {"torch", "sklearn", "da4ml", "numba", "optuna", "matplotlib"} & loaded
     if words.startswith(("mase-hw --", "mase-hw ")) and count == "1":
         assert "rich" not in loaded
         assert not {f"mase_hw.cli.{name}" for name in COMMANDS} & loaded

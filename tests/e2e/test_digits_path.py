@@ -59,18 +59,21 @@ def test_every_step_is_there() -> None:
     assert list(dict.fromkeys(steps)) == wanted
 
 
+@pytest.mark.nightly
 def test_both_designs_are_simulated_and_equal(said: str) -> None:
     simulated = commands().count("mase-hw sim ")
     assert simulated == 2
     assert said.count(PASSED) == simulated
 
 
+@pytest.mark.nightly
 def test_quantization_keeps_the_accuracy(said: str) -> None:
     scores = dict(re.findall(r"^(float|transformed) +loss [\d.]+  accuracy ([\d.]+)%", said, re.MULTILINE))
     assert float(scores["float"]) > 95
     assert float(scores["transformed"]) > float(scores["float"]) - 1
 
 
+@pytest.mark.nightly
 def test_the_winner_keeps_the_floor_with_fewer_bits(said: str, clone: Path) -> None:
     found = json.loads((clone / SOFTWARE / "digits-search/software/search/best.json").read_text("utf-8"))
     assert list(found) == ["0"]
@@ -78,6 +81,7 @@ def test_the_winner_keeps_the_floor_with_fewer_bits(said: str, clone: Path) -> N
     assert found["0"]["hardware_metrics"]["average_bitwidth"] < 8
 
 
+@pytest.mark.nightly
 def test_nothing_is_left_that_git_would_see(said: str, clone: Path) -> None:
     before = {path.name for path in (ROOT / "examples" / "digits").iterdir()}
     after = {path.name for path in (clone / "examples" / "digits").iterdir()}

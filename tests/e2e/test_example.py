@@ -32,6 +32,7 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_waves_and_one_pattern(emitted: Path) -> None:
     done = mase_hw("sim", "build/digits", "--only", "design", "--stall", "both", "--vectors", 3, "--waves", cwd=emitted)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -41,11 +41,30 @@ def test_every_example_is_shown_and_names_its_test() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_jets_every_cycle(tmp_path: Path) -> None:
     said = run("jets", tmp_path)
     assert "interval 1 cycles" in said
     assert "100000 random" in said
     assert said.endswith("passed: every integer of the output equals the software reference\n")
+
+
+@pytest.mark.slow
+def test_mnist_images_in_hardware(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The committed images through the trained RTL: every score equal, every digit right."""
+    monkeypatch.delenv("MASE_HW_DATA", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    said = run("mnist", tmp_path)
+    assert "interval 4108 cycles" in said
+    assert "  vectors: 100 data set, " in said
+    assert "  accuracy: float 100.00%, quantized 100.00%, hardware 100.00%\n" in said
+    assert said.endswith("passed: every integer of the output equals the software reference\n")
+    build = read_build(tmp_path / "build" / "mnist")
+    assert build.samples is not None
+    with np.load(ROOT / "examples" / "mnist" / "test_100.npz") as stored:
+        assert np.array_equal(build.samples.x.reshape(100, 28, 28), stored["x"])  # a pixel is a byte in hardware
+        (scores,) = build.design.results(build.samples.x)
+        assert np.array_equal(scores.argmax(1), stored["y"])
 
 
 @pytest.mark.slow

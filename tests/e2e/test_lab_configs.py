@@ -22,7 +22,7 @@ METRICS = ("loss", "accuracy", "average_bitwidth", "memory_density")
 
 def mase_hw(folder: Path, *words: object) -> str:
     done = subprocess.run(
-        [*COMMAND, *map(str, words)], cwd=folder, capture_output=True, text=True, check=False, timeout=240
+        [*COMMAND, *map(str, words)], cwd=folder, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -96,6 +96,7 @@ def test_search_of_channels_of_three_linear_layers(tmp_path: Path) -> None:
     assert f"seq_blocks_2: channel_multiplier {multipliers['seq_blocks_2']}" in " ".join(said.split())
 
 
+@pytest.mark.nightly
 def test_search_of_channels_of_vgg7(tmp_path: Path) -> None:
     text = (CONFIGS / "vgg7_by_type.toml").read_text("utf-8")
     assert "num_samples = 512" in text

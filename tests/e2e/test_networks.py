@@ -11,6 +11,7 @@ from mase_hw.flow import compile_model
 from mase_hw.models import get_model
 from mase_hw.numerics import Rounding
 
+EVEN, FLOOR = Rounding.HALF_EVEN, Rounding.FLOOR
 MODELS = ("jsc-tiny", "jsc-toy", "jsc-s", "test-hhy")
 
 
@@ -30,11 +31,26 @@ def test_model_in_rtl(name: str, kind: str, interval: int, tmp_path: Path) -> No
     assert_rtl_equal(compiled.design, tmp_path)
 
 
+# Each rounding, each ReLU and each form of the batch norm once with each other one.
+FORMS = ((EVEN, False, False), (EVEN, True, True), (FLOOR, False, True), (FLOOR, True, False))
+
+
+@pytest.mark.parametrize("name", ["jsc-tiny", "digits-mlp"])
+@pytest.mark.parametrize(("rounding", "relu", "fuse"), FORMS)
+def test_model_in_software(name: str, rounding: Rounding, relu: bool, fuse: bool) -> None:
+    assert_model_in_software(name, rounding, relu, fuse)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [*MODELS, "jsc-d", "jsc-txl", "jsc-trt", "digits-mlp"])
 @pytest.mark.parametrize("rounding", list(Rounding))
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("fuse", [False, True])
-def test_model_in_software(name: str, rounding: Rounding, relu: bool, fuse: bool) -> None:
+def test_every_model_in_software(name: str, rounding: Rounding, relu: bool, fuse: bool) -> None:
+    assert_model_in_software(name, rounding, relu, fuse)
+
+
+def assert_model_in_software(name: str, rounding: Rounding, relu: bool, fuse: bool) -> None:
     """Batch norms fused or not, ReLUs quantized or not: the quantized model and the reference stay equal."""
     model = randomized(get_model(name), seed=7)
     features = 64 if name == "digits-mlp" else 16

@@ -89,7 +89,7 @@ def search(folder: Path, *more: str) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str], expected: int = 0) -> tuple[str, str]:
     try:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
@@ -126,6 +126,7 @@ def points(found: list[FrozenTrial]) -> list[str]:
     return [json.dumps(trial.params, sort_keys=True) for trial in found if trial.state == TrialState.COMPLETE]
 
 
+@pytest.mark.nightly
 def test_the_trial_of_a_killed_worker_is_done_by_another(tmp_path: Path) -> None:
     write(tmp_path, SAMPLES)
     storage = tmp_path / "study.db"
@@ -175,7 +176,7 @@ def test_emit_best_carries_the_winner_to_rtl(tmp_path: Path) -> None:
     names = {path.name for path in folder.iterdir()}
     assert names >= {"best.json", "best.toml", "pareto.png", "pareto.html", "study.db"}
     command = [sys.executable, "-c", COMMAND, "sim", "build/found-best", "--vectors", "8", "--stall", "none"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
 

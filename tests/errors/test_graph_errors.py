@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from desk import BY_NAME, LINEAR, MODEL, NORM, TOML, Desk, Files, mlp, toml, toml_and
 
+from mase_hw.passes.layers import supported
+
 LOOSE = {"model.toml": 'model = "mlp.py:MLP"\n'}
 ONLY_LINEAR = {"model.toml": TOML.removesuffix(NORM)}
 ONLY_FC1 = {"model.toml": TOML.removesuffix(NORM).replace('"type"', '"name"').replace("linear", "fc1")}
@@ -58,7 +60,7 @@ mlp.py:15: error: fc2 (Linear): fails on an input of shape [2, 4]: mat1 and mat2
         """\
 mlp.py:13: error: act: Sigmoid is not supported in hardware
    13 |         return self.act(self.fc(x))
-  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
+  hint: supported: SUPPORTED
 """,
     ),
     "Conv2d": (
@@ -67,9 +69,18 @@ mlp.py:13: error: act: Sigmoid is not supported in hardware
             "x = self.conv(x)\nreturn self.fc(torch.flatten(x, 1))\n",
         ),
         """\
-mlp.py:14: error: conv: Conv2d is not supported in hardware
-   14 |         x = self.conv(x)
-  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
+model.toml:2: error: conv: Conv2d is not quantized
+    2 | [passes.quantize]
+  hint: add, with widths of your choice:
+        [passes.quantize.conv2d.config]
+        name = "integer"
+        data_in_width = 8
+        data_in_frac_width = 4
+        weight_width = 8
+        weight_frac_width = 4
+        bias_width = 8
+        bias_frac_width = 4
+  note: conv is the Conv2d called at mlp.py:14
 """,
     ),
     "softmax": (
@@ -77,7 +88,7 @@ mlp.py:14: error: conv: Conv2d is not supported in hardware
         """\
 mlp.py:13: error: softmax: softmax is not supported in hardware
    13 |         return F.softmax(x, dim=1)
-  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
+  hint: supported: SUPPORTED
 """,
     ),
     "a sum of an input": (
@@ -168,12 +179,12 @@ mlp.py:13: error: cat: joins results along dim 0, which is not supported in hard
     "a concatenation of images": (
         mlp(
             "self.input_shape = (1, 2, 3)\nself.a = nn.Linear(12, 6)\n",
-            "x = torch.cat([x, x], 1)\nreturn self.a(x.flatten(1))\n",
+            "x = torch.cat([x, x], 2)\nreturn self.a(x.flatten(1))\n",
         ),
         """\
-mlp.py:13: error: cat: joins results of shapes [2, 1, 2, 3], [2, 1, 2, 3], which is not supported in hardware
-   13 |         x = torch.cat([x, x], 1)
-  hint: flatten them to [batch, features] first
+mlp.py:13: error: cat: joins results along dim 2, which is not supported in hardware
+   13 |         x = torch.cat([x, x], 2)
+  hint: only channels can be joined: dim=1
 """,
     ),
     "two orders": (
@@ -263,10 +274,10 @@ mlp.py:13: error: fc: Linear works on a constant of the model, not on its input
         """\
 mlp.py:14: error: s: Sigmoid is not supported in hardware
    14 |         x = self.s(self.a(x))
-  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
+  hint: supported: SUPPORTED
 mlp.py:15: error: n: LayerNorm is not supported in hardware
    15 |         x = self.n(x)
-  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
+  hint: supported: SUPPORTED
 """,
     ),
     "no layer": (
@@ -274,7 +285,7 @@ mlp.py:15: error: n: LayerNorm is not supported in hardware
         """\
 mlp.py:12: error: the model has no layer that becomes hardware
    12 |     def forward(self, x):
-  hint: supported: linear, relu, batch_norm1d, add, sub, cat, mul, flatten, identity, dropout
+  hint: supported: SUPPORTED
 """,
     ),
     "Sigmoid in passes.quantize": (
@@ -283,9 +294,9 @@ mlp.py:12: error: the model has no layer that becomes hardware
         """\
 model.toml:20: error: passes.quantize.sigmoid: sigmoid cannot be quantized
    20 | [passes.quantize.sigmoid.config]
-  hint: quantized forms exist for add, batch_norm1d, cat, linear, mul, relu, sub: take this entry out
+  hint: quantized forms exist for adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, amax, avg_pool1d, avg_pool2d, batch_norm1d, batch_norm2d, cat, conv1d, conv2d, linear, max_pool1d, max_pool2d, mean, mul, relu, sub, upsample, zero_pad: take this entry out
   note: act is the Sigmoid called at mlp.py:13
-""",
+""",  # noqa: E501
     ),
     "operator type": (
         toml("quantize.linear", "quantize.liner"),
@@ -300,7 +311,9 @@ model.toml:4: error: passes.quantize: liner is no operator type
         """\
 model.toml:4: error: passes.quantize: dense is no operator type
     4 | [passes.quantize.dense.config]
-  hint: operator types: add, batch_norm1d, cat, linear, mul, relu, sub
+  hint: operator types: adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d,
+        add, amax, avg_pool1d, avg_pool2d, batch_norm1d, batch_norm2d, cat, conv1d, conv2d, linear,
+        max_pool1d, max_pool2d, mean, mul, relu, sub, upsample, zero_pad
 """,
     ),
     "node name": (
@@ -323,11 +336,11 @@ model.toml:22: error: passes.hardware: no node is named fc_1
 """,
     ),
     "operator type in hardware": (
-        toml_and("[passes.hardware.conv2d.config]\ndata_in_parallelism = 2\n"),
+        toml_and("[passes.hardware.conv3d.config]\ndata_in_parallelism = 2\n"),
         """\
-model.toml:20: error: passes.hardware: conv2d is no operator type
-   20 | [passes.hardware.conv2d.config]
-  hint: operator types: add, batch_norm1d, cat, dropout, flatten, identity, linear, mul, relu, sub
+model.toml:20: error: passes.hardware: conv3d is no operator type
+   20 | [passes.hardware.conv3d.config]
+  hint: did you mean conv2d?
 """,
     ),
     "nothing quantized": (
@@ -547,7 +560,7 @@ model.toml:23: error: hardware.relu: a relu has one implementation, not folded
 def test_text(files: Files, text: str, desk: Desk) -> None:
     desk.place_build("build/model")
     desk.write(files)
-    assert desk.refused("emit", "model.toml") == text
+    assert desk.refused("emit", "model.toml") == text.replace("SUPPORTED", ", ".join(supported()))
 
 
 @pytest.mark.parametrize("files", [LOOSE, ONLY_LINEAR, ONLY_FC1], ids=["nothing", "by type", "by name"])

@@ -35,11 +35,11 @@ model.toml:1: error: model = "jsc-tyn" is unknown
 """,
     ),
     "unknown model, nothing near": (
-        toml("mlp.py:MLP", "resnet"),
+        toml("mlp.py:MLP", "transformer"),
         """\
-model.toml:1: error: model = "resnet" is unknown
-    1 | model = "resnet"
-  hint: known models: digits-mlp, jsc-d, jsc-s, jsc-tiny, jsc-toy, jsc-trt, jsc-txl, test-hhy, vgg7
+model.toml:1: error: model = "transformer" is unknown
+    1 | model = "transformer"
+  hint: known models: digits-mlp, jsc-d, jsc-s, jsc-tiny, jsc-toy, jsc-trt, jsc-txl, lenet, test-hhy, vgg7
 """,
     ),
     "unknown data set": (

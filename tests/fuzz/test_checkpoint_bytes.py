@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save as to_safetensors
 
+from mase_hw.checkpoints import read as read_module
 from mase_hw.checkpoints.read import read_state
 from mase_hw.config.load import LOAD_TYPES
+from mase_hw.diagnostics import ProblemsError
 
 FUZZ = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 HEADERS = st.recursive(
@@ -121,3 +124,77 @@ def test_any_header_of_a_safetensors_file(
     path.write_bytes(data)
     for load_type in ("auto", "safetensors"):
         load_or_refuse(lambda load_type=load_type: read_state(path, load_type))  # type: ignore[misc]
+
+
+def _refused(path: Path, load_type: str = "auto") -> str:
+    with pytest.raises(ProblemsError) as caught:
+        read_state(path, load_type)
+    return str(caught.value)
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    os.mkfifo(path)
+    assert "is a FIFO, not a file" in _refused(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert "is a device, not a file" in _refused(path)
+    path.unlink()
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert "1,073,741,824 are the most" in _refused(path)
+
+
+def test_an_archive_that_unpacks_to_more_than_it_has_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    torch.save({"w": torch.zeros(1 << 18)}, tmp_path / "plain.pt")
+    with zipfile.ZipFile(tmp_path / "plain.pt") as plain, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for member in plain.infolist():
+            packed.writestr(member.filename, plain.read(member))
+    assert path.stat().st_size < 20_000
+    assert read_state(tmp_path / "plain.pt", "auto")[0]["w"].numel() == 1 << 18
+    assert "unpacks to 1,0" in _refused(path)
+
+
+def test_a_pickle_of_many_steps_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    path.write_bytes(b"\x80\x02N" + b"q\0" * (1 << 20))
+    assert "takes more than 1,048,576 steps to read" in _refused(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    {
+        '{"w":' * 100_000: "nested more than 64 deep",
+        '{"w": {"dtype": "F4", "shape": [2], "data_offsets": [0, 1]}}': "",
+        '{"w": {"dtype": "F32", "shape": [1099511627776], "data_offsets": [0, 4]}}': "",
+        '{"w": {"dtype": "F32", "shape": [' + "1" * 5_000 + '], "data_offsets": [0, 4]}}': "5,000 digits",
+        '{"w": {"dtype": "F32", "shape": [-4], "data_offsets": [0, 4]}}': "",
+    }.items(),
+)
+def test_headers_of_safetensors_that_cannot_be(header: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    data = header.encode() + b"\0\0\0\0"
+    for length in (len(header), 1 << 60):
+        path.write_bytes(length.to_bytes(8, "little") + data)
+        found = _refused(path, "safetensors")
+        assert "is not a safetensors file" in found or "is not read" in found
+        assert said in found or length > len(header)
+        _refused(path)
+
+
+class Endless(tuple[int, ...]):
+    """Stands for a tuple that holds itself many times: it would take for ever to write it out."""
+
+    def __repr__(self) -> str:
+        raise AssertionError("written out")
+
+
+def test_a_key_is_not_written_out(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    torch.save({"w": torch.zeros(1), 5: 1}, path)
+    assert "5 holds a int" in _refused(path)
+    path.write_bytes(CHECKPOINTS[0])
+    reader = read_module._Reader(path, None)
+    with pytest.raises(ProblemsError, match="not a state dict: Endless holds a int"):
+        read_module._tensors(reader, {Endless((1, 2)): 1})

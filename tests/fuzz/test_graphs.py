@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from fuzzing.batch import Ran, run_batch
 from fuzzing.cases import Case
-from fuzzing.coverage import entry, read_log, summary
+from fuzzing.coverage import entry, facts, read_log, summary
 from fuzzing.draw import draw_case, shrink
 from fuzzing.run import Result, emit_case, run_case
 from fuzzing.save import REPRODUCE, command_in, save_case
@@ -24,11 +24,12 @@ from mase_hw.ir.finish import Finish
 from mase_hw.numerics import requantize
 from mase_hw.numerics.rounding import Integers, Rounding
 
-BATCHES, SIZE = 3, 10
+SIZE = 4  # cases of a batch
+BATCHES = [0, 1, *(pytest.param(batch, marks=pytest.mark.nightly) for batch in range(2, 10))]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", BATCHES)
 def test_random_graphs(batch: int, tmp_path: Path) -> None:
     """From TOML to certificate; what fails is shrunk and saved."""
     numbers = range(batch * SIZE, (batch + 1) * SIZE)
@@ -53,15 +54,18 @@ def test_a_number_is_a_case() -> None:
     assert len({repr(draw_case(number)) for number in range(20)}) == 20
 
 
+@pytest.mark.nightly
 def test_cases_cover_what_there_is(tmp_path: Path) -> None:
     """Without simulation: of 60 cases most are built, in every way that there is."""
-    built, refused, shared, words = 0, 0, 0, set[str]()
+    built, refused, shared, words, graphs = 0, 0, 0, set[str](), set[str]()
     for number in range(60):
-        made = emit_case(draw_case(number), tmp_path / str(number))
+        case = draw_case(number)
+        made = emit_case(case, tmp_path / str(number))
         if isinstance(made, Result):
             refused += made.status == "refused"
         else:
             built += 1
+            graphs |= {fact for fact in facts(case, made) if fact.startswith(("graph:", "hardware:", "op:"))}
             words |= {node.implementation for node in made.design.nodes}
             words |= {component.kind for component in made.design.components}
             shared += any(getattr(component, "groups", 1) > 1 for component in made.design.components)
@@ -71,6 +75,10 @@ def test_cases_cover_what_there_is(tmp_path: Path) -> None:
     assert shared >= 2
     assert words >= {"unrolled", "serial", "folded", "merged", "none", "stream"}
     assert words >= {"fifo", "skid_buffer", "gather", "scatter", "cast", "relu", "batch_norm1d"}
+    assert words >= {"fork", "add", "concat", "concat_wide"}
+    assert graphs >= {"graph: chain", "graph: 2 inputs", "graph: 2 outputs", "graph: a result read several times"}
+    assert graphs >= {"graph: 1 joins", "graph: 2 joins", "graph: 3+ joins", "op: sub", "op: mul", "op: cat"}
+    assert graphs >= {f"hardware: {key}" for key in ("adders_per_stage", "array_in", "use_dsp", "interface")}
 
 
 def floor_everything(self: Finish, exact: Integers) -> Integers:
@@ -79,6 +87,7 @@ def floor_everything(self: Finish, exact: Integers) -> Integers:
     return np.maximum(result, 0) if self.rectify else result
 
 
+@pytest.mark.nightly
 def test_a_planted_bug_is_shrunk_to_a_toml(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The torch model and the broken reference differ: a smaller network shows it too, and so does its folder."""
     with monkeypatch.context() as planted:
@@ -128,7 +137,7 @@ def again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
 PLANTED = 60  # a small case that rounds
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_planted_bug_in_the_rtl_is_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Emitted hardware that drops bits where it should round: the simulation sees it, and so does the saved folder."""
     right = Finish.parameters

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import assert_rtl_equal, assert_yosys_elaborates, write_rtl
+from together import assert_all_equal, first_name, in_groups
 
 from mase_hw.adders.tables import ADDED_BITS, ALONE_BITS, Bit, tables
 from mase_hw.emit.store import load_design, save_design
@@ -144,34 +144,31 @@ GRAPHS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_in_rtl(name: str, tmp_path: Path) -> None:
-    component = CASES[name].component()
-    assert (component.solver != TABLES) == (name in GRAPHS)
-    design = Design("dut", (component,))
-    assert design.schedule.interval == component.interval
-    assert design.schedule.latency == component.latency
-    assert_rtl_equal(design, tmp_path)
+@pytest.mark.parametrize("group", in_groups(CASES), ids=first_name)
+def test_in_rtl(group: dict[str, Case], tmp_path: Path) -> None:
+    designs = {}
+    for name, case in group.items():
+        component = case.component()
+        assert (component.solver != TABLES) == (name in GRAPHS), name
+        designs[name] = design = Design("dut", (component,))
+        assert design.schedule.interval == component.interval, name
+        assert design.schedule.latency == component.latency, name
+    assert_all_equal(designs, tmp_path, yosys=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bits", [(1, 4), (4, 1), (3, 3), (8, 2), (2, 8)])
-def test_one_after_the_other(bits: tuple[int, int], tmp_path: Path) -> None:
+def test_one_after_the_other(tmp_path: Path) -> None:
     """A fast one in front of a slow one waits for it, and the cycles are as predicted."""
-    first, second = (Case((5, 5), digit_bits).component() for digit_bits in bits)
-    middle = first.output.renamed("middle")
-    bounds = {"lo": (F8.lo,) * 5, "hi": (F8.hi,) * 5}  # as the second was planned for
-    middle = replace(middle, **bounds)
-    design = Design("dut", (replace(first, outputs=(middle,)), replace(second, name="fd", inputs=(middle,))))
-    design.verify()
-    assert design.schedule.interval == max(first.interval, second.interval)
-    assert_rtl_equal(design, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["two bits", "a graph", "all bits in one digit"])
-def test_yosys_elaborates(name: str, tmp_path: Path) -> None:
-    assert_yosys_elaborates(write_rtl(Design("dut", (CASES[name].component(),)), tmp_path), "dut")
+    designs = {}
+    for bits in ((1, 4), (4, 1), (3, 3), (8, 2), (2, 8)):
+        first, second = (Case((5, 5), digit_bits).component() for digit_bits in bits)
+        bounds = {"lo": (F8.lo,) * 5, "hi": (F8.hi,) * 5}  # as the second was planned for
+        middle = replace(first.output.renamed("middle"), **bounds)
+        design = Design("dut", (replace(first, outputs=(middle,)), replace(second, name="fd", inputs=(middle,))))
+        design.verify()
+        assert design.schedule.interval == max(first.interval, second.interval)
+        designs["{} and {} bits".format(*bits)] = design
+    assert_all_equal(designs, tmp_path)
 
 
 @pytest.mark.parametrize("name", CASES)

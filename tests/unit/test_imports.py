@@ -14,8 +14,8 @@ import mase_hw
 
 PACKAGE = Path(mase_hw.__file__).parent
 LAYERS = (
-    ("diagnostics", "files", "html", "numerics", "resources"),
-    ("adders", "config", "plot"),
+    ("diagnostics", "files", "html", "interrupts", "numerics", "resources", "untrusted"),
+    ("adders", "config", "geometry", "language", "plot"),
     ("checkpoints", "cost", "datasets", "frontends", "layers"),
     ("config_file", "ir", "models"),
     ("loading", "ops"),

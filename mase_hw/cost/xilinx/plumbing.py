@@ -13,6 +13,7 @@ BLOCK_RAMS = (
     (1, 8192, 2),
     (1, 16384, 1),
 )  # units, words, bits
+CELL_COST = 16  # registers that cost Yosys as much as a cell of a LUT memory
 SHORT = 3  # bits of a FIFO's index that are counted without carry chains
 BLOCK_WIDTH = 28  # bits of a beat from which on Yosys puts a FIFO of several such cells into block RAM
 
@@ -22,11 +23,16 @@ def skid_buffer(width: int) -> Cost:
 
 
 def fifo(width: int, depth: int) -> Cost:
+    if depth == 1:
+        return Cost(lut=2, ff=width + 1, depth=1)
     index, deep = max(1, (depth - 1).bit_length()), -(-depth // RAM_DEPTH)
     lut = 3 * index + 5 + 2 * wraps(depth)
     if deep > 1:  # a multiplexer over several RAMs, and which of them is written
         lut += width * -(-(deep - 1) // 3) + 2 * deep
     ff = 3 * index + depth.bit_length()  # one index more than the RTL names, as measured
+    if width * depth <= CELL_COST * memory_cells(width, depth):  # few bits: registers, their enables, a multiplexer
+        lut += depth - 1 + width * -(-(depth - 1) // 3)
+        return Cost(lut=lut, ff=ff + width * depth, depth=min(index, 2))
     held = Cost(lut=lut, lutram=memory_cells(width, depth), ff=ff)
     if index <= SHORT:
         return held + Cost(carry=int(index > 1), depth=min(index, 2))

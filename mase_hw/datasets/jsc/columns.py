@@ -19,6 +19,7 @@ LARGEST = 3.4028234e38  # of single precision
 
 _NO_FEATURES = ("", "id", "index", "unnamed: 0")  # what tools put before a table
 _SHOWN = 10
+_MOST = 100_000  # wrong cells that are counted
 _WANTED = "16 features (by name, or the first 16 columns), then the class as a letter, as 0 to 4, or in five columns"
 
 
@@ -99,6 +100,8 @@ class Faults:
             self.shown.append(Problem(text, Place(self.reader.path, line), hint))
             times -= 1
         self.others += times
+        if self.others > _MOST:  # it is no such table
+            self.raise_if_any()
 
     def number(self, row: str, column: str, value: object, line: int = 0) -> None:
         hint = self._once("clean such rows, or leave them out")

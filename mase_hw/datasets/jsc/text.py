@@ -18,6 +18,9 @@ from mase_hw.datasets.files import FileReader
 from mase_hw.datasets.jsc.columns import LARGEST, Columns, Faults, label_of, plain, resolve
 from mase_hw.datasets.registry import Labels
 
+_LINE = 1 << 16  # characters
+_RATIO = 100  # that gzip makes a table of numbers smaller by, at the most
+_LEAST = 16 << 20
 Lines = Iterator[tuple[int, str]]
 Table = tuple[np.ndarray, Labels]
 
@@ -26,7 +29,7 @@ def read_csv(path: Path) -> Table:
     """The features in double precision and the classes of a csv."""
     reader = FileReader(path)
     with _Readable(reader), _open(path) as source:
-        lines = _lines(source, "")
+        lines = _lines(reader, source, "")
         first = next(lines, None)
         if first is None:
             raise reader.refuse(f"{path.name} is empty")
@@ -43,7 +46,7 @@ def read_arff(path: Path) -> Table:
     """The features in double precision and the classes of an arff."""
     reader = FileReader(path)
     with _Readable(reader), _open(path) as source:
-        lines = _lines(source, "%")
+        lines = _lines(reader, source, "%")
         names: list[str] = []
         for line, text in lines:
             word, *rest = text.split(None, 1)
@@ -81,8 +84,14 @@ class _Readable:
             raise self.reader.refuse(f"{name} is no table: {error}") from None
 
 
-def _lines(source: IO[str], comment: str) -> Lines:
-    for line, raw in enumerate(source, start=1):
+def _lines(reader: FileReader, source: IO[str], comment: str) -> Lines:
+    """Lines of a bounded length; a file that unpacks to far more than it has is no table."""
+    left = max(_LEAST, reader.path.stat().st_size * _RATIO)
+    for line, raw in enumerate(iter(lambda: source.readline(_LINE), ""), start=1):
+        left -= len(raw)
+        if left < 0 or len(raw) >= _LINE:
+            what = "unpacks to far more than it has" if left < 0 else f"has a line of {_LINE} characters or more"
+            raise reader.refuse(f"{reader.path.name} {what}", "is it the table of jets?", line)
         text = raw.strip()
         if text and not (comment and text.startswith(comment)):
             yield line, text

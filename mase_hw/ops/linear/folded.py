@@ -100,8 +100,8 @@ class LinearFolded(Matrix):
             "pass_last": _all(f"{name}_last" for name, _ in counters if name != "block"),
             "vector_last": _all(f"{name}_last" for name, _ in counters),
             "dense": dense,
-            "roms": [words(rom if dense else _spread(rom, counters)) for rom in roms if rom.shape[1]],
-            "rom_notes": [notes[n] for n in (steps if dense else _spread(steps, counters))[:, 0]],
+            "roms": [words(rom if dense else spread(rom, counters)) for rom in roms if rom.shape[1]],
+            "rom_notes": [notes[n] for n in (steps if dense else spread(steps, counters))[:, 0]],
             "starts": [word(row, array.start_bits) for row in array.starts],
             "requantize": self._requantize,
             "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),
@@ -138,7 +138,7 @@ def _all(conditions: Iterable[str]) -> str:
     return " && ".join(conditions) or "1'b1"
 
 
-def _spread(rom: npt.NDArray[Number], counters: Sequence[tuple[str, int]]) -> npt.NDArray[Number]:
+def spread(rom: npt.NDArray[Number], counters: Sequence[tuple[str, int]]) -> npt.NDArray[Number]:
     """The ROM by an address of counters side by side: zeros where a counter never goes."""
     shape = [count for _, count in counters[::-1]]
     wide = [shape[0], *(1 << (count - 1).bit_length() for count in shape[1:])] if shape else []

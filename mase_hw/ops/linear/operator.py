@@ -11,6 +11,7 @@ from mase_hw.config.hardware import HardwareSpec
 from mase_hw.ir import Component, Stream
 from mase_hw.ir.finish import Result
 from mase_hw.layers import Layer
+from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
 from mase_hw.ops.choice import Choice, Folded, Serial
 from mase_hw.ops.linear.fold import Fold
@@ -26,30 +27,28 @@ from mase_hw.ops.pages import Page
 UNROLLED_WEIGHTS = 4096  # where nothing is asked of the whole, larger matrices are folded
 
 
-class Linear(Operator):
-    """A constant matrix times a vector."""
+class MatrixOperator(Operator):
+    """A constant matrix times each vector: what linear and convolution share."""
 
-    name = "linear"
     mase_type = "module_related_func"
-    modules = ("torch.nn.Linear",)
-    functions = ("torch.nn.functional.linear",)
-    signature = ("input", "weight", "bias")
-    quantized = "mase_hw.modules.linear:LinearInteger"
-    onnx = ("MatMul", "Gemm")
     arguments = ("data_in", "weight", "bias")
     matrix = True
     smallest = Folded(1, 1)
     keys = ("implementation", "digit_bits", "output_groups", "array_in", "array_out", "use_dsp")
 
     def candidates(self, site: Site, spec: HardwareSpec, wish: Wish) -> Iterable[Choice]:
-        return matrix_choices(_full(site.layer), self.bits(site), spec, wish)
+        return matrix_choices(self.sizes(site.layer), self.bits(site), spec, wish)
+
+    def weights(self, layer: Layer) -> Integers:
+        """The matrix, [out, in]."""
+        return layer.integers["weight"]
 
     def bits(self, site: Site) -> int:
         """Bits of its inputs that a serial matrix goes through."""
-        return digits_of(site.inputs[0], site.layer.integers["weight"], 1).count
+        return digits_of(site.inputs[0], self.weights(site.layer), 1).count
 
     def usual(self, site: Site, spec: HardwareSpec) -> HardwareSpec:
-        full, lanes = _full(site.layer), (spec.data_in_parallelism, spec.data_out_parallelism)
+        full, lanes = self.sizes(site.layer), (spec.data_in_parallelism, spec.data_out_parallelism)
         whole = all(p in (None, n) for p, n in zip(lanes, full, strict=True))
         if spec.implementation != "auto" or spec.digit_bits is not None or spec.output_groups is not None:
             return spec
@@ -59,16 +58,20 @@ class Linear(Operator):
 
     def cycles(self, site: Site, choice: Choice) -> int:
         if isinstance(choice, Folded):
-            (in_lanes,), out_lanes = self.lanes(site, choice)
-            return Fold(*_full(site.layer), choice.array_in, choice.array_out, in_lanes, out_lanes).interval
+            lanes = self.matrix_lanes(site.layer, choice)
+            return Fold(*self.sizes(site.layer), choice.array_in, choice.array_out, *lanes).interval
         return digit_cycles(choice, self.bits(site)) if isinstance(choice, Serial) else 1
 
     def lanes(self, site: Site, choice: Choice) -> tuple[tuple[int, ...], int]:
-        full = _full(site.layer)
+        in_lanes, out_lanes = self.matrix_lanes(site.layer, choice)
+        return (in_lanes,), out_lanes
+
+    def matrix_lanes(self, layer: Layer, choice: Choice) -> tuple[int, int]:
+        """Lanes of the matrix's own streams."""
+        full = self.sizes(layer)
         if isinstance(choice, Folded):
-            in_lanes, out_lanes = folded_lanes(full, choice)
-            return (in_lanes,), out_lanes
-        return (full[0],), full[1] // (choice.output_groups if isinstance(choice, Serial) else 1)
+            return folded_lanes(full, choice)
+        return full[0], full[1] // (choice.output_groups if isinstance(choice, Serial) else 1)
 
     def solves(self, site: Site, choice: Choice) -> bool:
         return not isinstance(choice, Folded)
@@ -77,14 +80,14 @@ class Linear(Operator):
         self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
     ) -> Component:
         (x,) = inputs
-        spec, weight, bias = layer.spec, layer.integers["weight"], layer.integers.get("bias")
+        spec, weight, bias = layer.spec, self.weights(layer), layer.integers.get("bias")
         assert spec.weight is not None
         alignment = align(x.fixed, spec.weight, spec.bias if bias is not None else None)
         constant = np.zeros(len(weight), np.int64) if bias is None else bias << alignment.constant_shift
         arguments = (layer.name, x, weight, constant, alignment, result)
         per_stage, seconds = options.adders_per_stage, options.solver_seconds
         if isinstance(choice, Folded):
-            lanes, array = folded_lanes(_full(layer), choice)[1], (choice.array_in, choice.array_out)
+            lanes, array = self.matrix_lanes(layer, choice)[1], (choice.array_in, choice.array_out)
             dsp = choice.use_dsp
             return folded_linear(*arguments, out_lanes=lanes, array=array, adders_per_stage=per_stage, use_dsp=dsp)
         if isinstance(choice, Serial):
@@ -133,9 +136,16 @@ class Linear(Operator):
         need = -(-whole // (target // shared))
         return text, "digit_bits", f"set digit_bits = {need} or more, or delete it and let the tool choose"
 
+
+class Linear(MatrixOperator):
+    """A constant matrix times a vector."""
+
+    name = "linear"
+    modules = ("torch.nn.Linear",)
+    functions = ("torch.nn.functional.linear",)
+    signature = ("input", "weight", "bias")
+    quantized = "mase_hw.modules.linear:LinearInteger"
+    onnx = ("MatMul", "Gemm")
+
     def page(self) -> Page:
         return linear_page()
-
-
-def _full(layer: Layer) -> tuple[int, int]:
-    return layer.in_features, layer.out_features

@@ -21,6 +21,9 @@ from mase_hw.adders.tables import Bit, Table, tables
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 
+_TABLE = 16  # bits, the most that a table could ever be looked up by
+_PLACES = 64  # of a bit in a number
+
 
 @dataclass(frozen=True)
 class Digits:
@@ -147,7 +150,10 @@ def table_rows(matrix: Integers, bias: Integers, digits: Digits, terms: Integers
     """
     chains: list[dict[int, list[Bit]]] = [{} for _ in matrix]
     for j, table, i, place in terms.tolist():
-        chains[j].setdefault(table, []).append(Bit(i, place, _shifted(matrix[j, :, i], place)))
+        bits = chains[j].setdefault(table, [])
+        if len(bits) >= _TABLE or not (0 <= place < _PLACES and i >= 0 and j >= 0):  # the terms may come from a build
+            raise ValueError("tables of other bits than there are")
+        bits.append(Bit(i, place, _shifted(matrix[j, :, i], place)))
     serial = digits.count > 1
     rows = []
     for j, by_table in enumerate(chains):

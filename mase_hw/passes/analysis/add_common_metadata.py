@@ -16,6 +16,7 @@ from mase_hw.graph.joins import operands, sources
 from mase_hw.graph.opcodes import arguments, known, op_for_rank
 from mase_hw.graph.places import USER_ERRORS, place_of_forward
 from mase_hw.passes.analysis.init_metadata import metadata_of
+from mase_hw.passes.analysis.windows import why_unfit
 
 Description = dict[str, Any]
 
@@ -97,6 +98,10 @@ class _Recorder(fx.Interpreter):
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         where = get_node_place(node) or place_of_forward(self._graph.model)
         layer = f"{node.name} is {module}" if module is not None else ""
+        read: list[int] = next((self._results[i][0]["shape"] for i in node.all_input_nodes if self._results[i]), [])
+        unfit = why_unfit(node, get_mase_type_and_op(node)[1], read)
+        if unfit is not None:
+            return Problem(f"{node.name} ({what}): {unfit[0]}", where, unfit[1], (layer,) if layer else ())
         return Problem(
             f"{node.name} ({what}): fails on an input of shape {', '.join(shapes) or 'none'}: {said}",
             where,

@@ -15,6 +15,7 @@ from mase_hw.graph.opcodes import known
 from mase_hw.modules import quantized_modules
 from mase_hw.modules.exact import largest
 from mase_hw.numerics import MAX_ACCUMULATOR_BITS, MAX_FRAC, Fixed, Rounding
+from mase_hw.passes.analysis.operations import MATRIX
 from mase_hw.passes.analysis.sampling import check_source
 from mase_hw.passes.analysis.tables import text_table
 from mase_hw.passes.analysis.tensors import parameters_of
@@ -41,7 +42,7 @@ class _Job:
     def used(self) -> list[str]:
         """The arguments that the op has and the config types."""
         kind = quantized_modules()[self.op]
-        needs = [name for name in kind.needs if name != "bias" or _has_bias(self.node, self.op)]
+        needs = [name for name in kind.needs if name != "bias" or has_bias(self.node, self.op)]
         return [name for name in (*needs, *kind.optional, "data_out") if getattr(self.spec, name) is not None]
 
 
@@ -126,15 +127,11 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, free: set[tuple[str, str]], 
             continue
         job = _Job(node, op, spec, frozenset(argument for entry, argument in free if entry == key))
         for name in quantized_modules()[op].needs:
-            if getattr(spec, name) is None and (name != "bias" or _has_bias(node, op)):
+            if getattr(spec, name) is None and (name != "bias" or has_bias(node, op)):
                 text = f"{config.subject_for(node.name, op)}: {name}_width is missing, and {node.name} ({op}) needs it"
                 problems.add(text, config.where(node.name, op), f"add {name}_width; its frac width is found")
         jobs.append(job)
     return jobs
-
-
-def _has_bias(node: fx.Node, op: str) -> bool:
-    return op != "linear" or has_bias(node)
 
 
 def _activations(
@@ -195,7 +192,7 @@ def _fit(values: Seen, fixed: Fixed, rounding: Rounding, highest: int) -> Fit:
 def _room(job: _Job, types: Mapping[str, Fixed]) -> int:
     """The largest frac of a bias with which the exact sum surely fits; one bit is left for the bias itself."""
     weight = parameters_of(job.node).get("weight")
-    count = weight.shape[1] if job.op == "linear" and weight is not None else 1
+    count = weight[0].numel() if job.op in MATRIX and weight is not None else 1
     x, w = types["data_in"], types["weight"]
     products = (count * largest(x) * largest(w)).bit_length()
     return x.frac + w.frac + MAX_ACCUMULATOR_BITS - 1 - products

@@ -10,13 +10,16 @@ from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_plac
 from mase_hw.modules import QuantizedMixin
 from mase_hw.modules.unquantized import EXACT_FUNCTIONS
 from mase_hw.passes.analysis.init_metadata import metadata_of
+from mase_hw.passes.analysis.windows import AVERAGES, MAXIMA
 
 # These take any float type and hand it on. All others get the model's own type: a layer with float32 parameters would
 # refuse float64.
 _ANY_TYPE = frozenset(
     (
         *("relu", "identity", "dropout", "flatten", "view", "reshape", "squeeze", "unsqueeze", "transpose", "permute"),
-        *("add", "sub", "mul", "cat", "mean", "size", "getitem", "getattr", "max_pool2d", "avg_pool2d", "output"),
+        *("add", "sub", "mul", "cat", "size", "getitem", "getattr", "unflatten", "upsample", "zero_pad", "output"),
+        *AVERAGES,
+        *MAXIMA,
         *("softmax", "log_softmax", "sigmoid", "tanh", "gelu", "leaky_relu"),
     )
 )

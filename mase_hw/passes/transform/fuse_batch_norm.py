@@ -1,4 +1,4 @@
-"""fuse_batch_norm_transform_pass: folds a batch norm into the linear just before it.
+"""fuse_batch_norm_transform_pass: folds a batch norm into the linear layer or the convolution just before it.
 
 With scale = gamma / sqrt(var + eps): weight' = weight * scale, bias' = (bias - mean) * scale + beta, in float64.
 """
@@ -16,20 +16,25 @@ from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_parent_na
 from mase_hw.graph.opcodes import is_quantized_class
 from mase_hw.passes.analysis.add_common_metadata import describe
 from mase_hw.passes.analysis.init_metadata import metadata_of
+from mase_hw.passes.analysis.operations import NORMS
+
+Matrix = nn.Linear | nn.Conv1d | nn.Conv2d
+Norm = nn.BatchNorm1d | nn.BatchNorm2d
+_RANKS = {nn.Linear: 2, nn.Conv1d: 3, nn.Conv2d: 4}  # dimensions of a result whose second one has the outputs
 
 
 def fuse_batch_norm_transform_pass(
     graph: MaseGraph, pass_args: Mapping[str, Any] | None = None
 ) -> tuple[MaseGraph, dict[str, Any]]:
-    """`info["fused"]` maps each batch norm taken out to its linear, `info["refused"]` each other one to the reason.
+    """`info["fused"]` maps each batch norm taken out to its layer, `info["refused"]` each other one to the reason.
 
-    The user's own modules are left alone: the graph gets a new Linear. Shapes must be known (common metadata).
+    The user's own modules are left alone: the graph gets a new layer. Shapes must be known (common metadata).
     """
     calls = Counter(str(node.target) for node in graph.fx_graph.nodes if node.op == "call_module")
     fused: dict[str, str] = {}
     refused: dict[str, str] = {}
     for node in list(graph.fx_graph.nodes):
-        if get_mase_op(node) not in ("batch_norm1d", "batch_norm"):
+        if get_mase_op(node) not in NORMS:
             continue
         linear = node.all_input_nodes[0]
         reason = _why_not(node, linear, calls, graph)
@@ -45,10 +50,10 @@ def fuse_batch_norm_transform_pass(
 
 def _why_not(norm: fx.Node, linear: fx.Node, calls: Counter[str], graph: MaseGraph) -> str | None:
     module, before = get_node_module(norm), get_node_module(linear)
-    if not isinstance(module, nn.BatchNorm1d):
-        return "only a BatchNorm1d module can be folded, not its functional form"
-    if not isinstance(before, nn.Linear):
-        return f"{linear.name} before it is not a Linear module"
+    if not isinstance(module, Norm):
+        return "only a batch norm module can be folded, not its functional form"
+    if not isinstance(before, Matrix):
+        return f"{linear.name} before it is not a Linear, Conv1d or Conv2d module"
     for node, called in ((norm, module), (linear, before)):
         if is_quantized_class(type(called)):
             return f"{node.name} is quantized already"
@@ -62,11 +67,12 @@ def _why_not(norm: fx.Node, linear: fx.Node, calls: Counter[str], graph: MaseGra
     shape = metadata_of(linear, graph).common.get("results", {}).get("data_out_0", {}).get("shape")
     if shape is None:
         return "shapes are not known yet: run add_common_metadata_analysis_pass first"
-    return None if len(shape) == 2 else f"{linear.name} gives {len(shape)} dimensions, and only 2 can be folded"
+    rank = next(rank for kind, rank in _RANKS.items() if isinstance(before, kind))
+    return None if len(shape) == rank else f"{linear.name} gives {len(shape)} dimensions, and only {rank} can be folded"
 
 
-def folded(linear: nn.Linear, norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
-    """Weight and bias of the one linear that does both, in the linear's float type; gradients pass through."""
+def folded(linear: Matrix, norm: Norm) -> tuple[Tensor, Tensor]:
+    """Weight and bias of the one layer that does both, in the layer's float type; gradients pass through."""
     assert norm.running_mean is not None
     assert norm.running_var is not None
     mean, dtype = norm.running_mean.double(), linear.weight.dtype
@@ -75,16 +81,27 @@ def folded(linear: nn.Linear, norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
         scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
     start = -mean if linear.bias is None else linear.bias.double() - mean
     bias = start * scale if norm.bias is None else start * scale + norm.bias.double()
-    return (linear.weight.double() * scale[:, None]).to(dtype), bias.to(dtype)
+    per_output = scale.reshape(-1, *[1] * (linear.weight.dim() - 1))
+    return (linear.weight.double() * per_output).to(dtype), bias.to(dtype)
+
+
+def _alike(old: Matrix) -> Matrix:
+    """A layer with a bias and the same options."""
+    if isinstance(old, nn.Linear):
+        return nn.Linear(old.in_features, old.out_features, True, "meta")
+    kind: Any = nn.Conv1d if isinstance(old, nn.Conv1d) else nn.Conv2d
+    windows = (old.kernel_size, old.stride, old.padding, old.dilation)
+    new: Matrix = kind(old.in_channels, old.out_channels, *windows, old.groups, True, old.padding_mode, "meta")
+    return new
 
 
 def _fold(graph: MaseGraph, linear: fx.Node, norm: fx.Node) -> None:
     old, module = get_node_module(linear), get_node_module(norm)
-    assert isinstance(old, nn.Linear)
-    assert isinstance(module, nn.BatchNorm1d)
+    assert isinstance(old, Matrix)
+    assert isinstance(module, Norm)
     with torch.no_grad():
         weight, bias = folded(old, module)
-        new = nn.Linear(old.in_features, old.out_features, True, "meta")
+        new = _alike(old)
         new.weight = nn.Parameter(weight, old.weight.requires_grad)
         new.bias = nn.Parameter(bias, old.weight.requires_grad)
     new.train(old.training)

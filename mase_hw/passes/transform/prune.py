@@ -19,7 +19,7 @@ from mase_hw.passes.analysis.targets import find_targets
 from mase_hw.passes.transform.pruned import mask_of, set_mask
 
 PASS = "prune_transform_pass"
-OPS = ("linear", "conv2d")
+OPS = ("linear", "conv1d", "conv2d")
 COLUMNS = ("node", "weights", "zeros", "sparsity", "neurons", "zero neurons")
 
 
@@ -34,7 +34,7 @@ def prune_transform_pass(
       by the mean magnitude in the row. The bias of a pruned neuron stays.
     - `scope`: "local" (the default), the part of each layer, or "global", of all layers together.
 
-    `by` and `target_weight_nodes` choose the layers; without them, every linear and conv2d module. What was pruned
+    `by` and `target_weight_nodes` choose the layers; without them, every linear layer and convolution. What was pruned
     before stays pruned. Masks stay in the modules' `pruning_masks`, and training keeps the zeros. `info`: `sparsity` of
     all chosen layers, `layers` (rows of `COLUMNS`), `table`, `skipped` (functional forms, which hold no weights).
     """

@@ -97,9 +97,9 @@ def _jobs(graph: MaseGraph, config: QuantizeConfig, problems: Collector) -> list
 
 
 def _missing(node: fx.Node, op: str, spec: QuantSpec) -> list[str]:
-    """The arguments whose type the op needs and the spec lacks; a linear without a bias needs none for it."""
+    """The arguments whose type the op needs and the spec lacks; a layer without a bias needs none for it."""
     needs = [name for name in quantized_modules()[op].needs if getattr(spec, name) is None]
-    return [name for name in needs if name != "bias" or op != "linear" or has_bias(node)]
+    return [name for name in needs if name != "bias" or has_bias(node, op)]
 
 
 def _report_missing(node: fx.Node, op: str, argument: str, config: QuantizeConfig, problems: Collector) -> None:

@@ -12,24 +12,20 @@ from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.graph import get_node_module
 from mase_hw.graph.joins import BRANCH_OPS, operands, why_not_plain
 from mase_hw.graph.opcodes import arguments
-from mase_hw.modules import (
-    BatchNorm1dInteger,
-    CatInteger,
-    LinearInteger,
-    MulInteger,
-    QuantizedMixin,
-    Statistics,
-    quantized_modules,
-)
+from mase_hw.modules import CatInteger, MulInteger, QuantizedMixin, Statistics, quantized_modules
+from mase_hw.passes.analysis.operations import MATRIX, NORMS
 from mase_hw.passes.analysis.tensors import attribute_of
+from mase_hw.passes.analysis.windows import CONVS, ON_FRAMES, WINDOWED, conv_arguments, float_form, options_of
 
 _PERMANENT = "torch.nn.utils.parametrize.remove_parametrizations or torch.nn.utils.prune.remove"
 
 
-def has_bias(node: fx.Node) -> bool:
-    """Whether a linear node adds a bias."""
+def has_bias(node: fx.Node, op: str) -> bool:
+    """Whether a node adds a bias: a linear layer or a convolution may have none."""
+    if op not in MATRIX:
+        return True
     module = get_node_module(node)
-    return (arguments(node, "linear").get("bias") if module is None else module.bias) is not None
+    return (arguments(node, op).get("bias") if module is None else module.bias) is not None
 
 
 def why_no_form(node: fx.Node, op: str) -> str | None:
@@ -43,6 +39,7 @@ def why_no_form(node: fx.Node, op: str) -> str | None:
 def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
     """A new quantized module on the very parameters that the node uses."""
     form, module = quantized_modules()[op], get_node_module(node)
+    _check_windows(node, op)
     if module is not None:
         _check_plain(node, module)
         return form.from_float(module, spec, node.name)
@@ -50,13 +47,17 @@ def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
         return CatInteger(operands(node, op).dim, spec=spec, label=node.name)
     if op == "mul":
         return _product(node, spec)
-    if op not in ("linear", "batch_norm1d"):
+    if op in ON_FRAMES and op not in (*CONVS, *NORMS):
+        return form.from_float(float_form(node, op).eval(), spec, node.name)
+    if op not in (*MATRIX, *NORMS):
         return form(spec=spec, label=node.name)
     given = arguments(node, op)
     tensors = {name: _tensor(node, name, given.get(name)) for name in ("weight", "bias", "running_mean", "running_var")}
-    if op == "linear":
-        assert tensors["weight"] is not None
-        return LinearInteger.from_tensors(tensors["weight"], tensors["bias"], spec, node.name)
+    build: Any = form  # those of layers with parameters have another constructor
+    if op in MATRIX:
+        options = (conv_arguments(node, op),) if op in CONVS else ()
+        made: QuantizedMixin = build.from_tensors(tensors["weight"], tensors["bias"], *options, spec, node.name)
+        return made
     mean, var = tensors["running_mean"], tensors["running_var"]
     if given.get("training", False) or mean is None or var is None:
         what = f"{node.name}: F.batch_norm takes the statistics of each batch, which has no quantized form"
@@ -64,7 +65,16 @@ def quantized_form(node: fx.Node, op: str, spec: QuantSpec) -> QuantizedMixin:
         raise ProblemsError(Problem(what, hint=hint))
     eps, momentum = given.get("eps", 1e-5), given.get("momentum", 0.1)
     known = Statistics(mean, var, tensors["weight"], tensors["bias"], eps, momentum)
-    return BatchNorm1dInteger.from_tensors(known, spec, node.name).eval()
+    norm: QuantizedMixin = build.from_tensors(known, spec, node.name)
+    return norm.eval()
+
+
+def _check_windows(node: fx.Node, op: str) -> None:
+    """A pool or a padding that streams cannot have is a Problem, as far as shapes are known."""
+    common = node.meta["mase"].common if "mase" in node.meta else {}
+    shape = common.get("args", {}).get("data_in_0", {}).get("shape", [])
+    if op in WINDOWED and shape:
+        options_of(node, op, tuple(shape[2:]))
 
 
 def _product(node: fx.Node, spec: QuantSpec) -> MulInteger:

@@ -15,6 +15,7 @@ from mase_hw.graph.joins import operands
 from mase_hw.graph.opcodes import arguments
 from mase_hw.modules.base import check_finite
 from mase_hw.modules.mul import constant_tensor
+from mase_hw.passes.analysis.operations import MATRIX, NORMS
 from mase_hw.passes.analysis.sampling import run_samples
 from mase_hw.passes.analysis.tensors import activations_of, parameters_of, stat_of
 from mase_hw.passes.transform.best_frac import Reals
@@ -40,7 +41,7 @@ def constants(node: fx.Node, op: str) -> dict[str, Reals]:
     tensors: dict[str, Tensor] = {name: tensor.detach() for name, tensor in parameters_of(node).items()}
     check_finite(node.name, dict(tensors))
     module = get_node_module(node)
-    if op == "linear":
+    if op in MATRIX:
         mask = getattr(module, "pruning_masks", None)
         if isinstance(mask, Tensor):
             tensors["weight"] = tensors["weight"] * mask
@@ -50,7 +51,7 @@ def constants(node: fx.Node, op: str) -> dict[str, Reals]:
         if isinstance(number, int | float):
             tensors["weight"] = constant_tensor(node.name, number)
         return {"weight": reals(tensors["weight"])}
-    if op != "batch_norm1d" or "running_var" not in tensors:
+    if op not in NORMS or "running_var" not in tensors:
         return {}
     eps: Any = arguments(node, op).get("eps", 1e-5) if module is None else module.eps
     mean, root = tensors["running_mean"].double(), torch.sqrt(tensors["running_var"].double() + eps)

@@ -9,7 +9,6 @@ counter, and the count for all its values.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,12 +17,15 @@ import numpy as np
 
 from mase_hw.emit.axis import CLOCK, RESET, AxisPort
 from mase_hw.ir import Design
+from mase_hw.language.allowed import CHECKS
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.claims.timing import combinational_cone, cone_of
 from mase_hw.prove.control.fifo import Logic
 from mase_hw.prove.netlist.clocking import check_clocked
+from mase_hw.prove.netlist.drivers import check_driven
 from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
 from mase_hw.prove.netlist.plain import PlainMachine, slices
+from mase_hw.prove.netlist.ports import Ports, check_ports, design_ports, outputs_of
 
 MAX_STATES = 1 << 16  # of a counter of beats
 ERRORS = 16  # bits of the count of errors
@@ -33,8 +35,8 @@ SEVERAL = "wrong"  # the signal with a bit for each input, where there are sever
 
 def prove_axis(design: Design, inputs: Sequence[AxisPort], outputs: Sequence[AxisPort], top: Netlist) -> str:
     """How it was proved; raises where it was not."""
+    check_ports(_ports(inputs, outputs), top)
     wrapper = _Wrapper(design, top)
-    wrapper.check_ports(inputs, outputs)
     wrongs = wrapper.wrongs(inputs)
     for port, wrong in zip(inputs, wrongs, strict=True):
         wrapper.check_input(port, wrong)
@@ -65,6 +67,13 @@ class _Wrapper:
             raise NotProvedError(f"it does not hold {design.name}, once, and nothing else", refuted=True)
         self.inside: Cell = inside[0]
         self.ports = top.ports
+        wanted = design_ports(design)
+        widths = {port: len(nets) for port, nets in self.inside.ports.items()}
+        if widths != {port: width for port, (_, width) in wanted.items()}:
+            raise NotProvedError(f"the ports of {design.name} are not those of its streams", refuted=True)
+        if self.inside.parameters not in ({}, {CHECKS: 0}):
+            raise NotProvedError(f"{design.name} has other parameters than {CHECKS} = 0", refuted=True)
+        check_driven(top, {self.inside.name: outputs_of(wanted)})
         self.netlist = replace(top, cells=tuple(cell for cell in top.cells if cell is not self.inside))
         others = {port: nets for port, nets in top.ports.items() if port != CLOCK}
         check_clocked(replace(self.netlist, ports={**others, "clk": top.ports[CLOCK]}))
@@ -74,23 +83,6 @@ class _Wrapper:
         for active in (0, 1):
             found = self.logic.number(self.inside.ports["rst"], {self.reset: active})
             _equal(found, 1 - active, f"rst of the design while {RESET} is {active}")
-
-    def check_ports(self, inputs: Sequence[AxisPort], outputs: Sequence[AxisPort]) -> None:
-        """There are no others, each is as wide as it should be, and every net has one driver."""
-        wanted = {CLOCK: 1, RESET: 1}
-        for port in (*inputs, *outputs):
-            wanted |= {f"{port.prefix}_tdata": port.tdata_width}
-            wanted |= {f"{port.prefix}_{name}": 1 for name in ("tvalid", "tready", "tlast")}
-        wanted |= {FLAG: 1, COUNT: ERRORS}
-        if {name: len(nets) for name, nets in self.ports.items()} != wanted:
-            raise NotProvedError("its ports are not those of its streams", refuted=True)
-        driven = [net for cell in self.netlist.cells for port in ("Y", "Q") for net in cell.ports.get(port, ())]
-        driven += [net for port in inputs for net in self.inside.ports[f"{port.stream.name}_ready"]]
-        driven += [
-            net for port in outputs for end in ("", "_valid") for net in self.inside.ports[port.stream.name + end]
-        ]
-        if max(Counter(driven).values()) > 1:
-            raise NotProvedError("a net has two drivers")
 
     def check_input(self, port: AxisPort, wrong: Net) -> None:
         """`wrong` says that a beat with a wrong TLAST is taken here."""
@@ -221,6 +213,16 @@ class _Wrapper:
             wanted = slices(np.minimum(values + more, values[-1])[:, None] * active, ERRORS)
             if [machine.wires[net] for net in after] != wanted:
                 raise NotProvedError("wrong TLASTs are not counted one by one", refuted=True)
+
+
+def _ports(inputs: Sequence[AxisPort], outputs: Sequence[AxisPort]) -> Ports:
+    found = {CLOCK: ("input", 1), RESET: ("input", 1), FLAG: ("output", 1), COUNT: ("output", ERRORS)}
+    for side, into, back in ((inputs, "input", "output"), (outputs, "output", "input")):
+        for port in side:
+            found[f"{port.prefix}_tdata"] = (into, port.tdata_width)
+            found |= {f"{port.prefix}_tvalid": (into, 1), f"{port.prefix}_tlast": (into, 1)}
+            found[f"{port.prefix}_tready"] = (back, 1)
+    return found
 
 
 def _moves(valid: Net, ready: Net) -> list[_Move]:

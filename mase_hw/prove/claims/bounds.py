@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mase_hw.ir import Component, Design, Stream, full_range
-from mase_hw.ir.meaning import Move, Table
+from mase_hw.ir.meaning import Move, Table, Windows
 from mase_hw.ops.affine import matrix_bounds
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.reference import rows_of
@@ -26,6 +26,9 @@ def check_bounds(component: Component) -> None:
             sources = [(component.inputs[port].lo[k], component.inputs[port].hi[k]) for port, k in elements]
             _check_within(y, [lo for lo, _ in sources], [hi for _, hi in sources])
         return
+    if isinstance(meaning, Windows):
+        _check_windows(component, meaning)
+        return
     if isinstance(meaning, Table):
         _check_within(component.output, [int(v.min()) for v in meaning.values], [int(v.max()) for v in meaning.values])
         return
@@ -37,6 +40,17 @@ def check_bounds(component: Component) -> None:
             raise NotProvedError(text)
         ends = step.execute(ends[0]), step.execute(ends[1])
     _check_within(component.output, ends[0].tolist(), ends[1].tolist())
+
+
+def _check_windows(component: Component, meaning: Windows) -> None:
+    """Under a tap lies any position of the frame, or padding, if that is so at some window."""
+    x, group = component.input, meaning.group or component.input.features
+    lo, hi = [], []
+    for padded in meaning.geometry.padded_taps:
+        more = (meaning.fill,) if padded else ()
+        lo += [min((*x.lo[k::group], *more)) for k in range(group)]
+        hi += [max((*x.hi[k::group], *more)) for k in range(group)]
+    _check_within(component.output, lo, hi)
 
 
 def _check_within(y: Stream, lo: Sequence[int], hi: Sequence[int]) -> None:

@@ -25,7 +25,7 @@ class Claim:
     """One statement. `refuted` has a counterexample or a difference in `detail`; `open` could not be decided."""
 
     component: str
-    about: str  # values | timing | handshake | widths | wiring | progress | model | axis
+    about: str  # language | values | timing | handshake | widths | wiring | progress | model | axis | readers
     status: Status
     method: str
     detail: str = ""

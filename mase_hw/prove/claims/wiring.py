@@ -1,7 +1,9 @@
 """Wiring: the top is nothing but the components, joined as the design says, and the gates of runs and joins.
 
-Data and valids are compared net by net. The gates are compared as functions: for every value of the signals that they
-may read, each enable, each ready of a run and each joined valid is what the design says.
+Every cell of the top is accounted for: an instance of a component with just the ports that it must have, or a gate on
+single bits that an enable, a ready or a valid is made by. Data and valids are compared net by net. The gates are
+compared as functions: for every value of the signals that they may read, each enable, each ready of a run and each
+joined valid is what the design says.
 """
 
 from __future__ import annotations
@@ -12,9 +14,12 @@ from itertools import product
 from mase_hw.ir import Component, Design, Group, Stream
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.netlist.cells import function, operands
-from mase_hw.prove.netlist.netlist import Net, Netlist, component_of
+from mase_hw.prove.netlist.drivers import check_driven
+from mase_hw.prove.netlist.netlist import Cell, Net, Netlist, component_of
+from mase_hw.prove.netlist.ports import Ports, check_ports, component_ports, design_ports, outputs_of
 
 MAX_LEAVES = 12  # signals that one gate may read
+GATES = ("$and", "$logic_and", "$logic_not", "$logic_or", "$not", "$or")
 
 
 def prove_wiring(design: Design, top: Netlist) -> str:
@@ -25,15 +30,17 @@ def prove_wiring(design: Design, top: Netlist) -> str:
 class _Top:
     def __init__(self, design: Design, top: Netlist) -> None:
         self.design, self.top = design, top
-        self.instances = {component_of(cell.type, design.name): cell for cell in top.cells if "$" in cell.type[1:]}
-        self.gates = {
-            net: (cell, k)
-            for cell in top.cells
-            if cell.type.startswith("$") and "Y" in cell.ports
-            for k, net in enumerate(cell.ports["Y"])
-        }
-        if set(self.instances) != {component.name for component in design.components}:
+        inside = [cell for cell in top.cells if not cell.type.startswith("$")]
+        self.instances = {component_of(cell.type, design.name): cell for cell in inside}
+        wanted = {component.name: component_ports(component) for component in design.components}
+        if len(inside) != len(self.instances) or self.instances.keys() != wanted.keys():
             raise NotProvedError("the top does not hold the components of the design", refuted=True)
+        check_ports(design_ports(design), top)
+        for name, ports in wanted.items():
+            _check_instance(self.instances[name], name, ports)
+        self.gates = {cell.ports["Y"][0]: cell for cell in top.cells if _is_gate(cell)}
+        check_driven(top, {self.instances[name].name: outputs_of(ports) for name, ports in wanted.items()})
+        self._used: set[Net] = set()  # gates that make what was compared
         self._busy: set[Net] = set()  # gates that are being evaluated
         self.groups = {component.name: group for group in design.groups for component in group.components}
 
@@ -51,6 +58,9 @@ class _Top:
             _same(self._valid(y), self.top.ports[f"{y.name}_valid"], f"{y.name}_valid of the design")
         for x in self.design.inputs:
             self._function(self.top.ports[f"{x.name}_ready"], *self._ready(x), "ready of the design")
+        if idle := self.gates.keys() - self._used:
+            source = min(self.gates[net].source for net in idle)
+            raise NotProvedError(f"the top holds {len(idle)} gates that no stream asks for ({source})", refuted=True)
         return f"{len(self.instances)} components and {len(self.gates)} gates, every stream joined bit by bit"
 
     def _input(self, component: Component, port: int, x: Stream) -> None:
@@ -134,14 +144,31 @@ class _Top:
             return given[net]
         if net not in self.gates or net in self._busy:  # what runs in a circle has no value
             return None
-        cell, k = self.gates[net]
+        cell = self.gates[net]
         self._busy.add(net)
-        read = [[self._value(each, given) for each in cell.ports[port]] for port in operands(cell)]
+        read = [self._value(cell.ports[port][0], given) for port in operands(cell)]
         self._busy.remove(net)
-        if any(bit is None for bits in read for bit in bits):
-            return None
-        numbers = [sum((bit or 0) << place for place, bit in enumerate(bits)) for bits in read]
-        return (function(cell)(*numbers) >> k) & 1
+        self._used.add(net)
+        return None if None in read else function(cell)(*read) & 1
+
+
+def _check_instance(cell: Cell, name: str, ports: Ports) -> None:
+    """It is called as the design says, and has the ports that are compared, and no others."""
+    if cell.name != f"u_{name}" or cell.parameters:
+        raise NotProvedError(f"{cell.name} is not the instance u_{name} of the design", refuted=True)
+    if {port: len(nets) for port, nets in cell.ports.items()} != {port: width for port, (_, width) in ports.items()}:
+        raise NotProvedError(f"the ports of {name} are not those of its streams", refuted=True)
+
+
+def _is_gate(cell: Cell) -> bool:
+    """A gate on single bits; raises of any other cell. Notes on where things stood are none."""
+    if cell.type == "$scopeinfo" or not cell.type.startswith("$"):
+        return False
+    if cell.type not in GATES or any(len(nets) != 1 for nets in cell.ports.values()):
+        widths = "x".join(str(len(nets)) for nets in cell.ports.values())
+        text = f"the top holds a cell {cell.type} of {widths} bits, which is no gate on single bits ({cell.source})"
+        raise NotProvedError(text, refuted=True)
+    return True
 
 
 def _filled(found: tuple[Net, ...], wanted: tuple[Net, ...], stream: Stream) -> tuple[Net, ...]:

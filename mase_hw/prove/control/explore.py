@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from mase_hw.ir import Component, Pipe
-from mase_hw.ir.control import SingleControl
-from mase_hw.ir.staged import Head, Tail
+from mase_hw.ir.control import Kind, Params, SingleControl, Words
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.control.automaton import Automaton
 
@@ -216,18 +215,20 @@ class FreePipe(SingleControl):
     """A pipe by itself: its registers move when `enable`, here the output's ready, is high."""
 
     def __init__(self, stages: int) -> None:
-        self.occupied = [False] * stages
+        super().__init__(Kind("free pipe", _last_stage, _enabled, _shifted), (), stages)
 
-    def ready(self, out_ready: bool) -> bool:
-        return out_ready
 
-    def tick(self, take: bool, out_ready: bool) -> None:
-        if out_ready:
-            self.occupied = [take, *self.occupied[:-1]]
-            self.valid = self.occupied[-1]
+def _last_stage(s: Words, p: Params) -> int:
+    return s[-1]
 
-    def state(self) -> tuple[int, ...]:
-        return tuple(self.occupied)
+
+def _enabled(s: Words, p: Params, offered: int, outs: int) -> int:
+    return outs
+
+
+def _shifted(s: Words, p: Params, takes: int, outs: int) -> None:
+    if outs:
+        s[:] = [takes, *s[:-1]]
 
 
 def _single(component: Component) -> SingleControl:
@@ -238,21 +239,16 @@ def _single(component: Component) -> SingleControl:
 
 def told(model: object) -> object:
     """A model's type, parameters and registers: the same for models that do the same."""
-    parts = (
-        (name, told(value) if isinstance(value, Head | Tail) else repr(value)) for name, value in vars(model).items()
-    )
-    return type(model), tuple(sorted(parts, key=lambda part: part[0]))
+    return type(model), tuple(sorted((name, repr(value)) for name, value in vars(model).items()))
 
 
 P = TypeVar("P")
 
 
 def cloned(model: P) -> P:
-    """A copy with lists and parts of its own."""
+    """A copy with lists of its own."""
     found = copy.copy(model)
     for name, value in vars(model).items():
         if isinstance(value, list):
             setattr(found, name, list(value))
-        elif isinstance(value, Head | Tail):
-            setattr(found, name, cloned(value))
     return found

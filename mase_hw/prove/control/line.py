@@ -9,7 +9,8 @@ So what is in level `k` came in `k` enabled cycles ago, whatever else happened: 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 
@@ -97,11 +98,13 @@ class _Cut:
         """One more than the level of what a register takes; 1 where it takes anything that is not of the line."""
         reads = {q: self.sources.of(d) for q, d in taken.items()}
         found: dict[Net, int] = {}
-        todo = [q for q in reads if q not in self.fixed]
+        chained = self._chained(reads)
+        unlevelled = self.fixed.union(chained)
+        todo = [q for q in reads if q not in unlevelled]
         while todo:
             later = []
             for q in todo:
-                others = reads[q] - self.fixed
+                others = reads[q] - unlevelled
                 if not others <= taken.keys():
                     found[q] = 1
                 elif all(other in found for other in others):
@@ -112,11 +115,25 @@ class _Cut:
             if len(later) == len(todo):
                 break  # they depend on each other
             todo = later
-        near: dict[Net, set[int]] = {q: set() for q in self.fixed}  # it is where those are that it is read with
-        for reader, read in reads.items():
-            for q in read & self.fixed if 0 < found.get(reader, 0) <= self.depth else ():
-                near[q].add(found[reader] - 1)
-        return found | {q: levels.pop() if levels else self.depth for q, levels in near.items() if len(levels) < 2}
+        for these in (*([q] for q in reversed(chained)), self.fixed):  # readers first
+            near: dict[Net, set[int]] = {q: set() for q in these}  # it is where those are that it is read with
+            for reader, read in reads.items():
+                for q in read & near.keys() if 0 < found.get(reader, 0) <= self.depth else ():
+                    near[q].add(found[reader] - 1)
+            found |= {q: levels.pop() if levels else self.depth for q, levels in near.items() if len(levels) < 2}
+        return found
+
+    def _chained(self, reads: Mapping[Net, AbstractSet[Net]]) -> list[Net]:
+        """Registers that take nothing but what is fixed, or one of these, in order: the same once all have moved.
+
+        Each is one level behind what it takes, so that has moved by the time that a step is beside it.
+        """
+        found: dict[Net, None] = {}
+        while more := [
+            q for q in reads if q not in self.fixed | found.keys() and reads[q] <= self.fixed | found.keys()
+        ]:
+            found |= dict.fromkeys(more)
+        return list(found)
 
     def _check_read(self) -> None:
         """Nothing but the next level reads a level, and no level but the first reads what is not of the line."""

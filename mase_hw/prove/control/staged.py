@@ -90,7 +90,7 @@ class Staged:
 
 def explore_staged(component: Component, netlist: Netlist, model: StagedControl) -> Staged:
     """Head and tail of a component; raises where it is not built so, or where not all is as the model predicts."""
-    line = find_line(netlist, len(model.line))
+    line = find_line(netlist, model.depth)
     head = Automaton(line.head)
     marks = Marks(line, model.steps)
     steps = _HeadWalk(component, head, line, marks, model.steps)

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.simulate.process import uninterrupted
+from mase_hw.emit.manifest import expect_name, file_names
+from mase_hw.interrupts import uninterrupted
+from mase_hw.simulate.isolated import python_command, tool_environment
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ for name in names:
 run("proc")
 run("flatten")
 run("memory_collect")
+run("check -assert")  # before what nobody reads is gone: a loop or a second driver there is none the better
 run("opt_clean")
 run("write_json " + out)
 """
@@ -66,6 +69,7 @@ class Netlist:
     ports: dict[str, tuple[Net, ...]]
     cells: tuple[Cell, ...]
     names: dict[str, tuple[Net, ...]] = field(default_factory=dict)  # of its own signals
+    directions: dict[str, str] = field(default_factory=dict)  # of its ports
 
 
 def elaborate(
@@ -75,12 +79,17 @@ def elaborate(
     if importlib.util.find_spec("pyosys") is None:
         text = f"pyosys: not installed for {sys.executable}"
         raise ProblemsError(Problem(text, hint="pip install 'mase-hw[prove]'"))
-    modules = _modules(files, top, [f"*${top}.u_{name}" for name in components], timeout)
+    kept = [f"*${top}.u_{expect_name(name)}" for name in components]
+    modules = _modules(files, top, kept, timeout)
     found = {}
     for name, module in modules.items():
         found[component_of(name, top)] = netlist_of(name, module)
-    missing = [component for component in components if component not in found]
-    assert not missing, f"the netlist has no instance of {', '.join(missing)}"
+    missing = [f"u_{component}" for component in components if component not in found]
+    others = sorted(found.keys() - {"", *components})
+    if missing or others or len(found) != len(modules):
+        what = f"has no {', '.join(missing)}" if missing else f"holds {', '.join(others) or 'a component twice'}"
+        text = f"the top {top} {what}: its instances are not those of the design"
+        raise ProblemsError(Problem(text, hint="emit the build again"))
     return found
 
 
@@ -93,11 +102,18 @@ def _modules(
     files: Sequence[Path], top: str, kept: Sequence[str], timeout: float | None, inside: str = ""
 ) -> dict[str, Any]:
     """All modules that Yosys writes; those that are `kept` are not made part of others."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "netlist.json"
-        # By name, from their folder: Yosys splits a command at spaces, which the folder's path may have.
-        command = [sys.executable, "-c", _SCRIPT, top, str(out), inside, *(file.name for file in files), "--", *kept]
-        code, said = _run(command, files[0].parent, timeout)
+    # What goes into a command of Yosys is a name: it splits commands at spaces, and has some that start a shell.
+    expect_name(top)
+    if inside:
+        expect_name(inside)
+    names = file_names(files)
+    with tempfile.TemporaryDirectory(prefix="mase-hw-yosys-") as place:
+        folder = Path(place)
+        out = folder / "netlist.json"
+        for file, name in zip(files, names, strict=True):
+            (folder / name).write_bytes(file.read_bytes())
+        command = python_command("-c", _SCRIPT, top, out.name, inside, *names, "--", *kept)
+        code, said = _run(command, folder, timeout)
         if code or not out.exists():
             last = " / ".join(said.strip().splitlines()[-3:])
             raise ProblemsError(Problem(f"Yosys cannot read the RTL of {top}: {last}"))
@@ -113,6 +129,7 @@ def _run(command: Sequence[str], folder: Path, timeout: float | None) -> tuple[i
             child = subprocess.Popen(
                 command,
                 cwd=folder,
+                env=tool_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -145,7 +162,8 @@ def netlist_of(name: str, module: dict[str, Any]) -> Netlist:
         cells.append(Cell(label, cell["type"], parameters, ports, cell["attributes"].get("src", "")))
     ports = {port: tuple(value["bits"]) for port, value in module["ports"].items()}
     names = {label: tuple(value["bits"]) for label, value in module["netnames"].items()}
-    return Netlist(name, ports, tuple(cells), names)
+    directions = {port: value["direction"] for port, value in module["ports"].items()}
+    return Netlist(name, ports, tuple(cells), names, directions)
 
 
 def _integer(value: Any) -> Any:

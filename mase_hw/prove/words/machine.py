@@ -87,7 +87,8 @@ class Memory:
         assert cell.parameters["RD_CLK_ENABLE"] == 0, "memory reads are expected to be combinational"
         initial = cell.parameters["INIT"]
         self.words: list[Values] = [[UNKNOWN] * self.width for _ in range(self.size)]
-        if isinstance(initial, int):
+        # What a memory that is written holds at first is gone after a while, and no reset brings it back.
+        if isinstance(initial, int) and not cell.parameters["WR_PORTS"]:
             bits = [(initial >> k) & 1 for k in range(self.width * self.size)]
             self.words = [list(bits[k * self.width : (k + 1) * self.width]) for k in range(self.size)]
 

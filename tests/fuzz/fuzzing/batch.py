@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from fuzzing.cases import Case
-from fuzzing.run import CaseFailedError, Result, emit_case, prove_case, simulate_alone
+from fuzzing.run import SECONDS, CaseFailedError, Result, emit_case, prove_case, simulate_alone, simulate_axis, within
 from mase_hw.emit import Build
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate import Job, Outcome, StreamSpec, lint, simulate
@@ -33,28 +34,37 @@ class Ran:
     build: Build | None
 
 
-def run_batch(cases: Sequence[Case], folder: Path, cache: Path | None = None, *, proofs: bool = True) -> list[Ran]:
-    """Every case through every step, in the order given."""
+def run_batch(
+    cases: Sequence[Case], folder: Path, cache: Path | None = None, seconds: int = SECONDS, *, simulated: bool = True
+) -> list[Ran]:
+    """Every case through every step, in the order given. A step may take so many seconds."""
     results: dict[int, Result] = {}
     builds: dict[int, Build] = {}
-    for k, case in enumerate(cases):
-        try:
-            built = emit_case(case, folder / f"net{k}", f"net{k}")
-        except CaseFailedError as error:
-            built = Result("failed", error.kind, error.detail)
+
+    def emitted(k: int) -> Result:
+        built = emit_case(cases[k], folder / f"net{k}", f"net{k}")
         if isinstance(built, Result):
-            results[k] = built
-        else:
-            builds[k] = built
-    for k, error in _simulate({k: (cases[k], builds[k]) for k in builds}, folder / "sim", cache).items():
+            return built
+        builds[k] = built
+        return Result("passed")
+
+    for k in range(len(cases)):
+        result = within(seconds, partial(emitted, k), "emit")
+        if k not in builds:
+            results[k] = result
+    members = {k: (cases[k], builds[k]) for k in builds if simulated}
+    for k, error in _simulate(members, folder / "sim", cache).items():
         results[k] = Result("failed", error.kind, error.detail)
     for k, build in builds.items():
         if k not in results:
-            try:
-                results[k] = prove_case(build) if proofs else Result("passed")
-            except CaseFailedError as error:
-                results[k] = Result("failed", error.kind, error.detail)
+            results[k] = within(seconds, partial(_rest, cases[k], build, simulated), "prove")
     return [Ran(case, results[k], builds.get(k)) for k, case in enumerate(cases)]
+
+
+def _rest(case: Case, build: Build, simulated: bool) -> Result:
+    if simulated:
+        simulate_axis(case, build)
+    return prove_case(build)
 
 
 def _simulate(members: Mapping[int, tuple[Case, Build]], work: Path, cache: Path | None) -> dict[int, CaseFailedError]:

@@ -10,12 +10,14 @@ from typing import Any
 
 from fuzzing.batch import Ran
 from fuzzing.cases import Case
+from fuzzing.nets import JOINS
 from mase_hw.emit import Build
 
 LOG = "log.jsonl"
 GROUPS = (
     "built",
     "component",
+    "graph",
     "op",
     "rounding",
     "input",
@@ -32,7 +34,8 @@ def facts(case: Case, build: Build | None) -> list[str]:
     """`group: word` for everything that the case has, each once."""
     found = {f"weights: {case.weights}", f"checkpoint: {case.checkpoint or 'none'}"}
     found |= {f"op: {layer.op}" for layer in case.layers}
-    found |= {"data: samples" if case.samples else "data: none", f"data: {len(case.shape)}-dimensional"}
+    found |= {"data: samples" if case.samples else "data: none", f"data: {len(case.shapes[0])}-dimensional"}
+    found |= _branches(case)
     configs = [entry["config"] for key, entry in case.quantize.items() if key != "by"]
     found |= {f"rounding: {config['name']}" for config in configs}
     for argument, group in (("data_in", "input"), ("weight", "weight")):
@@ -51,6 +54,18 @@ def facts(case: Case, build: Build | None) -> list[str]:
         several = any(stream.beats > 1 for stream in build.design.streams)
         found.add("lanes: several beats" if several else "lanes: one beat")
     return sorted(found)
+
+
+def _branches(case: Case) -> set[str]:
+    """How the graph of layers is shaped."""
+    net = case.net
+    several = [x for x in range(len(net.shapes) + len(net.layers)) if len(net.readers(x)) > 1]
+    found = {f"graph: {len(net.shapes)} inputs"} if len(net.shapes) > 1 else set()
+    found |= {f"graph: {len(net.outputs)} outputs"} if len(net.outputs) > 1 else set()
+    found |= {"graph: a result read several times"} if several else set()
+    joins = sum(layer.op in JOINS for layer in net.layers)
+    found |= {f"graph: {min(joins, 3)}{'+' if joins > 2 else ''} joins"} if joins else set()
+    return found or {"graph: chain"}
 
 
 def _bucket(width: int) -> str:

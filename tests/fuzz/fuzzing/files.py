@@ -9,12 +9,15 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from fuzzing.cases import Case, Layer
+from fuzzing.cases import Case
+from fuzzing.nets import Layer
+from fuzzing.types import keys_of, quantizers
 from mase_hw.config.write import toml_text
 
 MODEL, CODE = "model.toml", "model.py"
 SUFFIX = {"pt": ".pt", "pl": ".ckpt", "safetensors": ".safetensors"}
 _CALLS = {"relu": "nn.ReLU()", "identity": "nn.Identity()", "dropout": "nn.Dropout(0.5)"}
+_SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 
 
 def write_case(case: Case, folder: Path, top: str = "net") -> Path:
@@ -39,37 +42,84 @@ def _toml(case: Case, top: str) -> dict[str, Any]:
 
 def model_text(case: Case) -> str:
     """The model, and its samples where it has some: around and beyond the input's range, many of them ties."""
-    made = [_construct(layer) for layer in case.layers]
+    shapes = case.shapes[0] if len(case.shapes) == 1 else case.shapes
     lines = ["import numpy as np", "import torch", "from torch import nn", "", "", "class Net(nn.Module):"]
-    lines += [f"    input_shape = {case.shape}", "", "    def __init__(self):", "        super().__init__()"]
-    flatten = len(case.shape) > 1
+    lines += [f"    input_shape = {shapes}", "", "    def __init__(self):", "        super().__init__()"]
     if case.sequential:
-        lines += [f"        self.net = nn.Sequential({', '.join(made)})"]
+        made = ", ".join(_construct(layer) for layer in case.layers)
+        lines += [f"        self.net = nn.Sequential({made})"]
     else:
-        lines += [
-            f"        self.{name} = {call}" for name, call in zip(case.names, made, strict=True) if name[0] == "l"
-        ]
-    lines += ["", "    def forward(self, x):"]
-    lines += ["        x = x.flatten(1)"] if flatten else []
-    if case.sequential:
-        lines += ["        return self.net(x)"]
-    else:
-        calls = [f"self.{name}(x)" if name.startswith("l") else "torch.relu(x)" for name in case.names]
-        lines += [*(f"        x = {call}" for call in calls), "        return x"]
+        for k, layer in enumerate(case.layers):
+            if layer.form == "module" and layer.op != "cat":
+                lines += [f"        self.l{k} = {_construct(layer)}"]
+            if len(layer.constant) > 1:
+                lines += [f'        self.register_buffer("c{k}", torch.tensor({list(layer.constant)}))']
+    lines += ["", *_forward(case)]
     if case.samples:
         low, high, step = input_range(case)
         lines += ["", "", "def samples():", f"    rng = np.random.default_rng({case.seed})"]
-        lines += [f"    x = rng.uniform({low}, {high}, {(case.samples, *case.shape)})"]
+        lines += [f"    x = rng.uniform({low}, {high}, {(case.samples, *case.shapes[0])})"]
         lines += ["    x[::3] = np.floor(x[::3]) + 0.5", "    x[1::3] = np.floor(x[1::3])"]
         lines += [f"    return (x * {step}).astype(np.float32), np.zeros({case.samples}, np.int64)"]
     return "\n".join(lines) + "\n"
 
 
-def input_range(case: Case) -> tuple[int, int, float]:
-    """A range somewhat larger than the input's type, in its steps, and the size of a step."""
-    specs = [entry["config"] for key, entry in case.quantize.items() if key != "by"]
-    width, frac = specs[0]["data_in_width"], specs[0]["data_in_frac_width"]
+def _forward(case: Case) -> list[str]:
+    """Inputs are x0, x1 and so on, results y0, y1 and so on."""
+    inputs = [f"x{k}" for k in range(len(case.shapes))]
+    lines = [f"    def forward(self, {', '.join(inputs)}):"]
+    lines += [f"        {x} = {x}.flatten(1)" for x, shape in zip(inputs, case.shapes, strict=True) if len(shape) > 1]
+    if case.sequential:
+        return [*lines, "        return self.net(x0)"]
+    results = list(inputs)
+    for k, layer in enumerate(case.layers):
+        call = _call(k, layer, [results[x] for x in layer.reads])
+        results.append(f"y{k}")
+        if layer.form == "inplace":
+            first, other = call
+            lines += [f"        y{k} = {first}", f"        y{k} {_SYMBOLS[layer.op]}= {other}"]
+        else:
+            lines += [f"        y{k} = {call[0]}"]
+    return [*lines, f"        return {', '.join(results[x] for x in case.net.outputs)}"]
+
+
+def _call(k: int, layer: Layer, reads: list[str]) -> tuple[str, ...]:
+    """The expression of a layer; of one that works in place, both sides."""
+    if layer.op == "cat":
+        return (f"torch.cat([{', '.join(reads)}], 1)",)
+    if layer.op == "mul":
+        reads = [*reads, f"self.c{k}" if len(layer.constant) > 1 else repr(layer.constant[0])]
+    if layer.form == "inplace":
+        return tuple(reads)
+    if layer.form == "function":
+        return (f"torch.{layer.op}({', '.join(reads)})",)
+    if layer.form == "method":
+        return (f"{reads[0]}.{layer.op}({reads[1]})",)
+    if layer.form in ("operator", "reflected"):
+        first, other = reads if layer.form == "operator" else reads[::-1]
+        return (f"{first} {_SYMBOLS[layer.op]} {other}",)
+    return (f"self.l{k}({reads[0]})",)
+
+
+def input_range(case: Case, x: int = 0) -> tuple[int, int, float]:
+    """A range somewhat larger than an input's type, in its steps, and the size of a step."""
+    keys = keys_of(case.net, case.names, case.quantize["by"])
+    found = sorted(quantizers(case.net, keys, case.quantize, x)) or [key for key in case.quantize if key != "by"]
+    config = case.quantize[found[0]]["config"] if found else {"data_in_width": 8, "data_in_frac_width": 4}
+    width, frac = config["data_in_width"], config["data_in_frac_width"]
     return -(3 << width), 3 << width, 2.0 ** -max(-40, min(40, frac))
+
+
+def real_inputs(case: Case, count: int) -> list[np.ndarray]:
+    """Samples for every input, as the data set of a model with one has them."""
+    rng, found = np.random.default_rng(case.seed), []
+    for k, shape in enumerate(case.shapes):
+        low, high, step = input_range(case, k)
+        x = rng.uniform(low, high, (count, *shape))
+        x[::3] = np.floor(x[::3]) + 0.5
+        x[1::3] = np.floor(x[1::3])
+        found.append((x * step).astype(np.float32))
+    return found
 
 
 def _construct(layer: Layer) -> str:
@@ -105,6 +155,8 @@ def _state(case: Case) -> dict[str, torch.Tensor]:
         for name, shape in shapes.items():
             values = _values(case.weights, shape, rng)
             state[f"{prefix}.{name}"] = torch.from_numpy(np.abs(values) if name == "running_var" else values)
+        if len(layer.constant) > 1:
+            state[f"c{k}"] = torch.tensor(layer.constant)
         if layer.op == "batch_norm1d":
             state[f"{prefix}.num_batches_tracked"] = torch.tensor(1)
     return state

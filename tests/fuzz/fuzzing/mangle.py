@@ -35,14 +35,15 @@ def mutated(draw: Callable[[st.SearchStrategy[Any]], Any], originals: list[bytes
 
 def mutated_json(value: Any, draw: random.Random) -> Any:
     """A value with one of its parts, any of them, replaced, dropped or renamed."""
-    return _at(value, draw.choice(list(_paths(value))), draw)
+    return _at(value, draw.choice(list(parts_of(value))), draw)
 
 
-def _paths(value: Any) -> Iterator[tuple[Any, ...]]:
+def parts_of(value: Any) -> Iterator[tuple[Any, ...]]:
+    """The path to each part of a value, itself first."""
     yield ()
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
-        for path in _paths(part):
+        for path in parts_of(part):
             yield (key, *path)
 
 
@@ -57,3 +58,22 @@ def _at(value: Any, path: tuple[Any, ...], draw: random.Random) -> Any:
         return others if draw.random() < 0.7 else {**others, f"{key}?": value[key]}
     changed = _at(value[key], tuple(rest), draw)
     return [*value[:key], changed, *value[key + 1 :]] if isinstance(value, list) else {**value, key: changed}
+
+
+def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
+    """The value with another one in a place."""
+    if not path:
+        return by
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = replaced(value[path[0]], path[1:], by)
+    return copy
+
+
+def left_out(value: Any, path: tuple[Any, ...]) -> Any:
+    """The value without what is in a place."""
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    if len(path) == 1:
+        del copy[path[0]]
+    else:
+        copy[path[0]] = left_out(value[path[0]], path[1:])
+    return copy

@@ -11,20 +11,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from fuzzing.cases import Case
-from fuzzing.files import write_case
+from fuzzing.files import real_inputs, write_case
 from mase_hw.config_file import load_config
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build
-from mase_hw.flow import emit
+from mase_hw.flow import Prepared, prepare, write
 from mase_hw.prove.certificate import verify, write_certificate
 from mase_hw.prove.prove import prove
+from mase_hw.samples import quantize_inputs, run_quantized
 from mase_hw.simulate import lint
-from mase_hw.simulate.check import DESIGN, SimRequest, check
+from mase_hw.simulate.check import AXIS, DESIGN, SimRequest, check
 
 Status = Literal["passed", "refused", "failed"]
 WORST = ("values", "handshake", "timing", "wiring", "widths")  # of several false claims the one that a failure names
-SECONDS = 300  # a case that takes longer is a failure of its own kind
+AXIS_VECTORS = 16  # Python drives them, byte by byte
+SECONDS = 300  # of this process: a step that takes longer is a failure of its own kind
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ def run_case(case: Case, folder: Path) -> Result:
         if isinstance(built, Result):
             return built
         simulate_alone(case, built)
+        simulate_axis(case, built)
         return prove_case(built)
     except CaseFailedError as error:
         return Result("failed", error.kind, error.detail)
@@ -63,13 +68,25 @@ def emit_case(case: Case, folder: Path, top: str = "net") -> Build | Result:
     with step("emit"):
         toml, out = write_case(case, folder, top), folder / "build"
         try:
-            return emit(load_config(toml), out)[0]
+            prepared = prepare(config := load_config(toml))
+            if len(case.shapes) > 1:  # with one input, what is written has gone through the data set
+                _compare(case, prepared)
+            return write(prepared, out, config.sources)
         except ProblemsError as error:
             texts = [str(problem) for problem in error.problems]
             left = sorted(path.name for path in folder.iterdir() if path.name not in WRITTEN)
             if left or not texts or not all(problem.message for problem in error.problems):
                 raise CaseFailedError("refusal", f"left {left}, said {texts}") from None
             return Result("refused", "", error.problems[0].message)
+
+
+def _compare(case: Case, prepared: Prepared) -> None:
+    """Samples of every input through the quantized torch model and through the integers."""
+    made, samples = prepared.compiled, real_inputs(case, 24)
+    x = quantize_inputs(made.layers, samples)
+    y = run_quantized(made.graph, made.layers, made.design, samples)
+    for got, wanted in zip(y, made.design.results(*x), strict=True):
+        assert np.array_equal(got, wanted), "the quantized torch model and the integer reference differ"
 
 
 WRITTEN = ("model.toml", "model.py", "weights.pt", "weights.ckpt", "weights.safetensors")
@@ -85,6 +102,20 @@ def simulate_alone(case: Case, build: Build, only: str | None = DESIGN) -> None:
         for checked in check(build, SimRequest(case.vectors, case.sim_seed, only=only)):
             if not checked.outcome.passed:
                 raise CaseFailedError("sim", f"{checked.name}: {checked.outcome.failures[0].rstrip()}")
+
+
+def simulate_axis(case: Case, build: Build) -> None:
+    """The AXI4-Stream top of a build that has one, after its own lint."""
+    if build.axis is None:
+        return
+    with step("axis lint"):
+        found = lint(build.rtl, build.axis.module)
+        if found:
+            raise CaseFailedError("lint", str(found[0]))
+    with step("axis sim"):
+        for checked in check(build, SimRequest(min(case.vectors, AXIS_VECTORS), case.sim_seed, only=AXIS)):
+            if not checked.outcome.passed:
+                raise CaseFailedError("axis sim", checked.outcome.failures[0].rstrip())
 
 
 def prove_case(build: Build) -> Result:
@@ -127,18 +158,23 @@ def step(kind: str) -> Iterator[None]:
         raise CaseFailedError(f"traceback in {kind}", text) from error
 
 
-def within(seconds: int, work: Callable[[], Result]) -> Result:
-    """The result, or a failure of the kind `time`: some step does not end."""
+def within(seconds: int, work: Callable[[], Result], what: str = "") -> Result:
+    """The result, or a failure; one of the kind `time` is a step that does not end.
+
+    Seconds are those of the processor, so that a busy machine makes no failures. Simulators have watchdogs.
+    """
 
     def ring(_number: int, _frame: object) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
+    signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         return work()
     except TimeoutError:
-        return Result("failed", "time", f"no end within {seconds} s")
+        return Result("failed", "time", f"{what}: no end within {seconds} s" if what else f"no end within {seconds} s")
+    except CaseFailedError as error:
+        return Result("failed", error.kind, error.detail)
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)  # one that is on its way must not end the process
+        signal.setitimer(signal.ITIMER_PROF, 0)

@@ -29,6 +29,8 @@ def reproduce(case: Case, result: Result) -> str:
     sim = f"mase-hw sim build --only design --vectors {case.vectors} --seed {case.sim_seed}"
     if result.kind in ("sim", "traceback in sim", "batch"):
         return f"{emit} && {sim}"
+    if result.kind in ("axis sim", "traceback in axis sim"):
+        return f"{emit} && {sim.replace('--only design', '--only axis')}"
     if result.kind in ("refusal", "traceback in emit"):
         return emit
     return f"{emit} && mase-hw prove build && mase-hw verify build"

@@ -129,7 +129,7 @@ def answer(arguments: list[str], words: str) -> tuple[int, str]:
     ) as child:
         os.close(theirs)
         os.write(ours, words.encode())
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate(timeout=600)
         os.close(ours)
     return child.returncode, (out + err).decode()
 

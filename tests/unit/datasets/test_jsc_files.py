@@ -301,7 +301,7 @@ def test_pickled_arrays_are_refused_and_not_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     y = np.array([Evil(ran)] * ROWS, dtype=object)
     np.savez(tmp_path / "jsc.npz", X=X, y=y)
-    assert "jsc.npz is no npz, or it holds pickled objects" in problem(tmp_path / "jsc.npz")
+    assert "jsc.npz has the array 'y.npy' of object, which is not read" in problem(tmp_path / "jsc.npz")
     assert not ran.exists()
 
 

@@ -93,6 +93,7 @@ def test_an_environment_that_breaks_the_rule(tmp_path: Path) -> None:
 
 BAD = {
     "mase_cast": ("Lanes=0", "InWidth=0"),
+    "mase_divide": ("InWidth=0", "SumWidth=0", "OutWidth=1", "ProductWidth=9"),
     "mase_fifo": ("Depth=0", "Width=0"),
     "mase_gather": ("Ratio=1", "Width=0"),
     "mase_requantize": ("InWidth=0", "SumWidth=0", "OutWidth=0", "Shift=64", "Shift=-64"),

@@ -202,6 +202,21 @@ def matmul_shared() -> Graph:
     return net.join("Add", z, y, name="twice")
 
 
+def _different(**given: Any) -> Graph:
+    """The Quants of the inputs of a sum differ."""
+    net, h = trunk()
+    y = net.linear(B, "fc2", frac=3, bits=5).quant(3, given.pop("bits", 6), "q2", **given).tensor
+    return net.join("Add", h, y, name="skip").relu("act2").quant(2, 6, "q3").linear(TALL, "fc3", frac=3, bits=5)
+
+
+def different_types() -> Graph:
+    return _different(bits=5)
+
+
+def different_rounding() -> Graph:
+    return _different(rounding_mode="FLOOR")
+
+
 NETS: dict[str, Callable[[], Graph]] = {
     made.__name__: made
     for made in (
@@ -225,6 +240,8 @@ NETS: dict[str, Callable[[], Graph]] = {
             quantized_scale,
             same_twice,
             typed_apart,
+            different_types,
+            different_rounding,
             image,
             matmul_shared,
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,11 +18,6 @@ def refused(make: Callable[[Graph, str], Graph]) -> Graph:
     return make(net, h)
 
 
-def different(net: Graph, h: str, **given: Any) -> Graph:
-    y = net.linear(B, "fc2", frac=3, bits=5).quant(3, given.pop("bits", 6), "q2", **given).tensor
-    return net.join("Add", h, y, name="skip")
-
-
 def biased(net: Graph, h: str, *, returned: bool) -> Graph:
     """A MatMul whose sums are read without their bias too, by the output or by a node."""
     y = net.node("MatMul", h, net.quant_of(net.constant(B, "mm.weight"), 3, 5))
@@ -31,18 +25,7 @@ def biased(net: Graph, h: str, *, returned: bool) -> Graph:
     return net.returns(with_bias, y if returned else net.node("Relu", y))
 
 
-ALIKE = "  hint: quantize its inputs alike (Brevitas: one QuantIdentity for all of them)"
 REFUSED: dict[str, tuple[Callable[[], Graph], str]] = {
-    "different types": (
-        lambda: refused(lambda net, h: different(net, h, bits=5)),
-        "node skip (Add): its inputs have different Quants, and a layer has one data_in: node q1 (Quant) gives "
-        f"fixed(6, 3) and node q2 (Quant) gives fixed(5, 3)\n{ALIKE}",
-    ),
-    "different rounding": (
-        lambda: refused(lambda net, h: different(net, h, rounding_mode="FLOOR")),
-        "node skip (Add): its inputs have different Quants, and a layer has one data_in: node q1 (Quant) rounds by "
-        f'"integer" and node q2 (Quant) rounds by "integer_floor"\n{ALIKE}',
-    ),
     "inputs added without a type": (
         lambda: Graph(x=6, side=6).join("Add", "x", "side", name="total").quant(2, 4),
         "node total (Add): its input has no type: no Quant stands before it\n"

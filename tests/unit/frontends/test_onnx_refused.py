@@ -59,7 +59,8 @@ def reshaped(*sizes: int) -> Net:
 
 POWER = "  hint: train with scales that are powers of two: in Brevitas, the quantizers whose names have FixedPoint"
 SUPPORTED = (
-    "  hint: supported: Gemm, MatMul, Add, Sub, Concat, Mul, Relu, BatchNormalization, Quant, Flatten, Reshape, "
+    "  hint: supported: Gemm, MatMul, Add, Sub, Concat, Mul, Relu, BatchNormalization, Quant, Conv, MaxPool, "
+    "AveragePool, GlobalAveragePool, GlobalMaxPool, ReduceMean, ReduceMax, Pad, Flatten, Reshape, Squeeze, "
     "Transpose, Identity, Dropout, Cast"
 )
 QCDQ = "  hint: convert QuantizeLinear and DequantizeLinear to Quant nodes: qonnx.transformation.qcdq_to_qonnx"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from support import by_type, eight_bit, named, randomized, spec
 from torch import Tensor, nn
 
@@ -51,3 +52,38 @@ def test_the_target_interval_is_reached_or_refused_behind_a_fifo_of_one() -> Non
         assert "target_interval is 1" in str(error)  # noqa: PT017
     else:
         assert design.schedule.interval <= 1
+
+
+class Joined(nn.Module):
+    """A concatenation of 3 and 6 features, and a difference of 6 with 6."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 3), nn.Linear(4, 6)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = self.a(x), self.b(x)
+        return torch.cat([a, b], 1), b - torch.relu(b)
+
+
+def test_a_concatenation_that_is_too_slow_says_which_lanes_would_do() -> None:
+    """Its parts come in turn, so the cycles are those of all features; lanes divide every part, or are all features."""
+    for target, lanes in ((8, 3), (2, 9)):
+        hardware = named(cat={"data_in_parallelism": 1})
+        with pytest.raises(ProblemsError) as caught:
+            compile_model(randomized(Joined()), (4,), eight_bit(), hardware, target_interval=target)
+        (problem,) = caught.value.problems
+        slow = f"data_in_parallelism = 1 takes 9 cycles for 9 features, target_interval is {target}"
+        assert problem.message == f"hardware.cat: {slow}"
+        assert problem.hint == f"raise it to {lanes} or more, or delete it"
+        hardware = named(cat={"data_in_parallelism": lanes})
+        design = compile_model(randomized(Joined()), (4,), eight_bit(), hardware, target_interval=target).design
+        assert design.schedule.interval <= target
+
+
+def test_the_depth_in_front_of_a_join_is_not_what_is_too_slow() -> None:
+    hardware = named(sub={"data_in_parallelism": 1, "data_in_fifo_depth": 1})
+    with pytest.raises(ProblemsError) as caught:
+        compile_model(randomized(Joined()), (4,), eight_bit(), hardware, target_interval=4)
+    (problem,) = caught.value.problems
+    assert problem.message.startswith("hardware.sub: data_in_parallelism = 1 takes 6 cycles for 6 features")

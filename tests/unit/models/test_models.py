@@ -41,7 +41,7 @@ def layers(model: nn.Module) -> str:
 
 
 def test_every_model_is_described() -> None:
-    assert set(model_names()) == {*LAYERS, "vgg7"}  # which has a test of its own
+    assert set(model_names()) == {*LAYERS, "lenet", "vgg7"}  # which have tests of their own
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -139,9 +139,9 @@ def test_unknown_model(folder: Path) -> None:
     assert problem("jsc-tniy", folder) == (
         'x.toml:7: error: model = "jsc-tniy" is unknown\n  hint: did you mean jsc-tiny?'
     )
-    assert problem("resnet", folder) == (
-        'x.toml:7: error: model = "resnet" is unknown\n'
-        "  hint: known models: digits-mlp, jsc-d, jsc-s, jsc-tiny, jsc-toy, jsc-trt, jsc-txl, test-hhy, vgg7"
+    assert problem("transformer", folder) == (
+        'x.toml:7: error: model = "transformer" is unknown\n'
+        "  hint: known models: digits-mlp, jsc-d, jsc-s, jsc-tiny, jsc-toy, jsc-trt, jsc-txl, lenet, test-hhy, vgg7"
     )
 
 

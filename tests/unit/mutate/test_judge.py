@@ -278,7 +278,7 @@ def test_a_prover_that_was_asked_about_some_says_of_how_many() -> None:
 def test_verdicts_are_kept_and_half_a_line_is_ignored(tmp_path: Path) -> None:
     first, second = Verdict("killed", "fc", "wrong"), Verdict("alive", "fc", "")
     Store(tmp_path).put("one", first)
-    path = tmp_path / "mutate" / "verdicts.jsonl"
+    path = tmp_path / "verdicts.jsonl"
     path.write_text(path.read_text() + '{"key": "half", "val')
     Store(tmp_path).put("two", second)
     found = Store(tmp_path)

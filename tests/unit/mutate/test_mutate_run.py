@@ -21,6 +21,7 @@ from mase_hw.ir import Design
 from mase_hw.mutate import equal, work
 from mase_hw.mutate.campaign import MutationRequest, Run
 from mase_hw.mutate.report import Score
+from mase_hw.mutate.store import kept_verdicts
 from mase_hw.mutate.subject import subjects
 
 pytestmark = pytest.mark.slow
@@ -186,7 +187,7 @@ def test_netlist_mutants_of_a_pipe_are_killed_by_the_prover(tmp_path: Path) -> N
 
 def test_what_fails_unmutated_is_a_problem(tmp_path: Path) -> None:
     build = write_build(tmp_path / "net", gather(), {}, None)
-    file = next(path for path in build.rtl if path.name == "mase_gather.sv")
+    file = next(path for path in build.places if path.name == "mase_gather.sv")
     file.write_text(file.read_text().replace("count_q == Last) valid_q", "count_q != Last) valid_q"))
     with pytest.raises(ProblemsError, match="gather fails before anything is mutated: none: data_out_0") as caught:
         list(Run(build, MutationRequest(2, 0, "native", ("source",), 1)))
@@ -197,12 +198,12 @@ def test_an_interrupt_shows_what_there_is_and_leaves_no_process(tmp_path: Path) 
     build = write_build(tmp_path / "net", gather(), {}, None)
     command = [sys.executable, "-m", "mase_hw", "mutate", str(build.path), "--count", "200", "--jobs", "1"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    verdicts = build.path / "mutate" / "verdicts.jsonl"
+    verdicts = kept_verdicts(build.path) / "verdicts.jsonl"
     end = time.monotonic() + 120
     while time.monotonic() < end and not (verdicts.exists() and len(verdicts.read_text().splitlines()) > 2):
         time.sleep(0.2)
     running.send_signal(signal.SIGINT)
-    said, errors = running.communicate(timeout=60)
+    said, errors = running.communicate(timeout=600)
     assert running.returncode == 130, errors
     assert "mutants killed" in said
     assert "stopped after" in said

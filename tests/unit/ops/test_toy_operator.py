@@ -184,7 +184,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_template_is_not_proved(name: str, build: Build, capsys: pytest.CaptureFixture[str]) -> None:
     old, new, about = BROKEN[name]
-    [file] = [file for file in build.rtl if file.stem.endswith("_size")]
+    [file] = [file for file in build.places if file.stem.endswith("_size")]
     text = file.read_text("utf-8")
     assert text.count(old) == 1
     try:

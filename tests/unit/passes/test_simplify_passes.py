@@ -17,6 +17,8 @@ from mase_hw.passes import (
     remove_identity_transform_pass,
 )
 
+NO_LAYER = "before it is not a Linear, Conv1d or Conv2d module"
+
 
 def with_shapes(model: nn.Module, *shape: int) -> MaseGraph:
     graph = MaseGraph(model)
@@ -91,9 +93,9 @@ class SharedNorm(Fork):
         (Shared().eval(), {"bn": "fc is a module that is called 2 times"}),
         (
             SharedNorm().eval(),
-            {"bn": "bn is a module that is called 2 times", "bn_1": "bn before it is not a Linear module"},
+            {"bn": "bn is a module that is called 2 times", "bn_1": f"bn {NO_LAYER}"},
         ),
-        (nn.Sequential(nn.BatchNorm1d(8)).eval(), {"_0": "input_1 before it is not a Linear module"}),
+        (nn.Sequential(nn.BatchNorm1d(8)).eval(), {"_0": f"input_1 {NO_LAYER}"}),
         (
             nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)),
             {"_1": "_1 uses the statistics of each batch: put the model in eval mode"},

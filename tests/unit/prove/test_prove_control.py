@@ -91,6 +91,12 @@ def test_a_pipe_that_is_right_only_for_a_vector_by_itself_is_refuted(tmp_path: P
     assert "depends on data_in_0_valid" in claim(prove(PIPES["cast"](), tmp_path, change), "cast", "values").detail
 
 
+def test_data_that_reset_changes_are_refuted(tmp_path: Path) -> None:
+    """A vector may leave in the cycle in which a reset begins."""
+    change = ("mase_cast.sv", "if (enable) y_q <= y;", "if (rst) y_q <= '0; else if (enable) y_q <= y;")
+    assert "depends on rst" in claim(prove(PIPES["cast"](), tmp_path, change), "cast", "values").detail
+
+
 PIPE = {
     "another register": ("else if (enable) valid_q <= data_in_0_valid;", "else if (enable) valid_q <= 1'b1;"),
     "no reset": ("if (rst) valid_q <= 1'b0;\n    else if (enable)", "if (enable)"),

@@ -60,6 +60,15 @@ def test_wide_sums_of_several_beats_and_types(tmp_path: Path) -> None:
     assert [c for c in proved(design, tmp_path) if c.about != "wiring"] == []
 
 
+def test_the_widest_sum_of_several_beats_may_be_negative(tmp_path: Path) -> None:
+    """The first beat has the largest sum, the second the one that needs the most bits."""
+    a = Stream("data_in_0", 2, 1, Fixed(7, 3), (0, -64), (20, 9))
+    b = Stream("data_in_1", 2, 1, Fixed(7, 3), (0, -64), (20, 9))
+    total = add("sum", [a, b], (1, 1), Result(F6, Rounding.HALF_EVEN))
+    design = Design("dut", (replace(total, outputs=(total.output.renamed("data_out_0"),)),))
+    assert [c for c in proved(design, tmp_path) if c.about != "wiring"] == []
+
+
 def streaming_concat() -> Design:
     x, z = full_range("data_in_0", 4, 2, F6), full_range("data_in_1", 2, 2, F6)
     made = concat("both", [x, z])

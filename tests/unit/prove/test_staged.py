@@ -66,9 +66,9 @@ def test_a_deep_pipeline_has_the_states_of_a_short_one(tmp_path: Path) -> None:
         design = layer(17, 12, (17, 3), adders)
         proof = prove(design, tmp_path / str(adders))
         assert [c for c in proof.claims if c.status != "proved"] == []
-        assert f"with {len(model_of(design).line)} levels" in claim(proof, "fc", "handshake").method
+        assert f"with {model_of(design).depth} levels" in claim(proof, "fc", "handshake").method
         found[adders] = states(claim(proof, "fc", "handshake").method)
-    assert len(model_of(layer(17, 12, (17, 3), 1)).line) > 30
+    assert model_of(layer(17, 12, (17, 3), 1)).depth > 30
     assert found[1] == found[100] == [18, 16]
 
 
@@ -160,9 +160,4 @@ def test_a_line_has_the_levels_that_it_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(NotProvedError, match="read by more"):
         find_line(netlist, 6)  # the flag of a finished sum is read by what stops the line
     with pytest.raises(NotProvedError, match=r"not predicted|more than"):
-        explore_staged(design.components[0], netlist, _shorter(model_of(design)))
-
-
-def _shorter(model: StagedControl) -> StagedControl:
-    """The same with a level less: results a cycle earlier."""
-    return StagedControl(model.head, model.tail, len(model.line) - 1, model.steps)
+        explore_staged(design.components[0], netlist, model_of(design).with_depth(4))  # results a cycle earlier

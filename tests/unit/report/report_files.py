@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mase_hw.emit import Build
-from mase_hw.prove.certificate import CLAIMS, write_certificate
+from mase_hw.prove.certificate import CLAIMS, OF_THE_WHOLE, write_certificate
 from mase_hw.prove.claims.claim import Claim, Status
 from mase_hw.prove.prove import Proof
 from mase_hw.simulate.outcome import Mismatch, Outcome, PatternResult, StreamResult
 from mase_hw.simulate.verdict import begin
 from mase_hw.synth.report import SCHEMA, write_report
-from mase_hw.synth.synthesis import digests
 
 
 def leave_simulation(
@@ -49,7 +48,7 @@ def _pattern(name: str, vectors: int, wrong: int, failed: bool) -> PatternResult
 def leave_certificate(build: Build, changed: Mapping[tuple[str, str], Status] | None = None) -> Path:
     """Every claim proved, but for those that are `changed`."""
     wanted = [(entry["name"], about) for entry in build.manifest["components"] for about in CLAIMS]
-    wanted.append((build.manifest["top"], "wiring"))
+    wanted += [(build.manifest["top"], about) for about in OF_THE_WHOLE]
     wanted += [(build.manifest["axis"]["top"], "axis")] if "axis" in build.manifest else []
     claims = []
     for component, about in wanted:
@@ -79,7 +78,7 @@ def leave_synthesis(build: Build, target: str = "xcup") -> Path:
         "components": [{"name": name, **usage} for name in names],
         "outside": None,
         "pnr": None,
-        "rtl": digests(build.path, [path.relative_to(build.path).as_posix() for path in build.rtl]),
+        "rtl": {name: build.sha256(name) for name in build.rtl_names},
         "tools": {"yosys": "Yosys 0.99"},
     }
     return write_report(build, content)
@@ -87,6 +86,6 @@ def leave_synthesis(build: Build, target: str = "xcup") -> Path:
 
 def edit_rtl(build: Build) -> str:
     """One byte more in a file of the RTL; its name."""
-    file = build.rtl[-1]
+    file = build.places[-1]
     file.write_text(file.read_text() + "\n")
     return file.relative_to(build.path).as_posix()

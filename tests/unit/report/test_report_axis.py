@@ -47,7 +47,7 @@ def test_the_page_and_the_terminal_name_it(axis: Build, capsys: pytest.CaptureFi
     page = render_page(document(axis))
     assert "top module <code>tiny_axis</code>" in page
     assert '<td class="name">s_axis_tdata</td><td>in</td><td class="n">48</td>' in page
-    assert "<th>wiring</th><th>axis</th>" in page
+    assert "<th>wiring</th><th>readers</th><th>axis</th>" in page
     main(["report", str(axis.path)])
     shown = capsys.readouterr().out
     assert "AXI4-Stream top tiny_axis around tiny: TDATA of s_axis 48 bits in, of m_axis" in shown

@@ -121,10 +121,10 @@ def test_what_is_no_build_is_a_problem(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_build_that_lost_a_file_is_a_problem(build: Build, capsys: pytest.CaptureFixture[str]) -> None:
-    build.rtl[0].unlink()
+    build.places[0].unlink()
     with pytest.raises(SystemExit):
         main(["report", str(build.path)])
-    assert f"{build.rtl[0]} is missing" in capsys.readouterr().err
+    assert f"{build.places[0]} is missing" in capsys.readouterr().err
     assert not (build.path / "report").exists()
 
 
@@ -154,8 +154,8 @@ def test_a_real_simulation_leaves_what_the_report_reads(build: Build, capsys: py
     assert pattern["latency"] == content["layers"]["total"]["latency"]
     assert pattern["compared"] == pattern["equal"] == 3 * pattern["vectors"]
     assert content["accuracy"]["hardware"] == content["accuracy"]["quantized"]
-    text = build.rtl[-1].read_text()
-    build.rtl[-1].write_text(text + "// edited\n")
+    text = build.places[-1].read_text()
+    build.places[-1].write_text(text + "// edited\n")
     main(["report", str(build.path), "--json"])
     content = json.loads(capsys.readouterr().out)
     assert content["simulation"]["status"] == "stale"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from report_files import edit_rtl, leave_certificate, leave_simulation, leave_synthesis
 
-from mase_hw.emit import Build
+from mase_hw.emit import Build, read_build
 from mase_hw.report import document, render_page
 from mase_hw.report.charts import FRONT_HEIGHT, FRONT_WIDTH, bars, front_chart
 from mase_hw.report.diagram import WIDTH, diagram
@@ -137,13 +137,13 @@ def test_the_page_of_a_build_that_is_not_right(build: Build, how: str) -> None:
         (leave_simulation(build) / "verdict.json").unlink()
         (build.path / "certificate.json").write_text("{")
         leave_synthesis(build).write_text("{")
-    page = Page(render_page(document(build)))
+    page = Page(render_page(document(read_build(build.path))))
     expected = {
         "emitted": ["not simulated", "Nothing was simulated yet", "Nothing was proved yet", "Not synthesized"],
         "failed": ["simulation failed", "expected 1, got 2", "a claim is false", "not proved"],
         "stopped": ["simulation stopped before its end", "stopped before the end"],
         "stale": ["simulation is stale", "certificate is stale", "was proved", "synthesis is stale"],
-        "unknown": ["without a verdict", "no verdict was written", "certificate cannot be read", "cannot be read: "],
+        "unknown": ["without a verdict", "no verdict was written", "certificate cannot be read", "is no JSON: "],
     }[how]
     for text in expected:
         assert text in page.text

@@ -13,8 +13,8 @@ from mase_hw.simulate.toolchain import GET_COMPILER, find_compiler
 
 def test_every_tool_has_a_row_with_a_version() -> None:
     rows = {tool.name: tool for tool in tools()}
-    assert {"python", "torch", "verilator", "cocotb", "libpython", "C++ compiler"} == set(rows)
-    for name in ("python", "torch", "verilator", "cocotb", "C++ compiler"):
+    assert {"python", "torch", "verilator", "cocotb", "pyslang", "libpython", "C++ compiler"} == set(rows)
+    for name in ("python", "torch", "verilator", "cocotb", "pyslang", "C++ compiler"):
         assert rows[name].found
         assert rows[name].version
     assert find().cocotb_main.is_file()

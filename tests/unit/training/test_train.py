@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from mase_hw.checkpoints import load_checkpoint
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.training import TrainingInterruptedError, evaluate, train
+from mase_hw.training.display import Logs
 from mase_hw.training.loop import Loop
 
 DATA = blobs()
@@ -90,6 +93,24 @@ def test_interrupted_in_the_first_epoch(tmp_path: Path, monkeypatch: pytest.Monk
         train(net(), DATA, SETTINGS, seed=0, out=tmp_path, progress=False)
     assert (caught.value.epochs, caught.value.last) == (0, None)
     assert not (tmp_path / CKPTS).exists()
+
+
+@pytest.mark.parametrize(("step", "epochs"), [(1, 0), (3, 0), (4, 1)])
+def test_ctrl_c_while_logging_waits_for_the_log(step: int, epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt inside TensorBoard's queue left its lock taken, and closing the log waited for it forever."""
+    written: list[int] = []
+
+    def interrupted(self: Logs, at: int, **scalars: float) -> None:
+        if at == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        written.append(at)
+
+    monkeypatch.setattr(Logs, "_write", interrupted)
+    settings = replace(SETTINGS, log_every_n_steps=1)
+    with pytest.raises(TrainingInterruptedError) as caught:
+        train(net(), DATA, settings, seed=0, out=None, progress=False)
+    assert written[-1] == step
+    assert caught.value.epochs == epochs
 
 
 def test_checkpoints_have_lightnings_shape_and_hold_no_code(tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Shapes of JSON values: each is a function that gives the complaints about a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+COUNT = 1 << 48  # the most of cycles or cells
+_SHOWN = 60  # characters of a value
+Shape = Callable[[Any], Iterator[str]]  # the complaints about a value: where in it, and what is wrong
+
+
+def short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+
+
+def match(pattern: re.Pattern[str], what: str) -> Shape:
+    def check(value: Any) -> Iterator[str]:
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            yield f" is {short(value)}, which is no {what}"
+
+    return check
+
+
+def one_of(*words: Any) -> Shape:
+    def check(value: Any) -> Iterator[str]:
+        if not isinstance(value, str) or value not in words:
+            yield f" is {short(value)}, not {' or '.join(words)}"
+
+    return check
+
+
+def integer(least: int, most: int) -> Shape:
+    def check(value: Any) -> Iterator[str]:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            yield f" is {short(value)}, not an integer within {least}..{most}"
+
+    return check
+
+
+def number(value: Any) -> Iterator[str]:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= COUNT:
+        yield f" is {short(value)}, not a number within 0..{COUNT}"
+
+
+def boolean(value: Any) -> Iterator[str]:
+    if not isinstance(value, bool):
+        yield f" is {short(value)}, not true or false"
+
+
+def text(value: Any) -> Iterator[str]:
+    if not isinstance(value, str):
+        yield f" is {short(value)}, not a text"
+
+
+def list_of(shape: Shape, least: int = 0, most: int = 1 << 20) -> Shape:
+    def check(value: Any) -> Iterator[str]:
+        if not isinstance(value, list) or not least <= len(value) <= most:
+            yield f" is {short(value)}, not a list of {least}..{most}"
+            return
+        for k, part in enumerate(value):
+            yield from (f"[{k}]{complaint}" for complaint in shape(part))
+
+    return check
+
+
+def table(shape: Shape) -> Shape:
+    def check(value: Any) -> Iterator[str]:
+        if not isinstance(value, dict):
+            yield f" is {short(value)}, not a table"
+            return
+        for key, part in value.items():
+            yield from (f".{key[:_SHOWN]}{complaint}" for complaint in shape(part))
+
+    return check
+
+
+def record(shapes: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None, *, closed: bool = False) -> Shape:
+    """A table with these keys, and possibly others, which nobody reads; `closed` allows no others."""
+
+    def check(value: Any) -> Iterator[str]:
+        if not isinstance(value, dict):
+            yield f" is {short(value)}, not a table"
+            return
+        for key, shape in {**shapes, **(optional or {})}.items():
+            if key in value:
+                yield from (f".{key}{complaint}" for complaint in shape(value[key]))
+            elif key in shapes:
+                yield f" has no {key}"
+        if closed and (more := value.keys() - shapes.keys() - (optional or {}).keys()):
+            yield f" has the key {short(min(more))}, which is unknown"
+
+    return check
+
+
+def or_null(shape: Shape) -> Shape:
+    return lambda value: iter(()) if value is None else shape(value)
+
+
+def anything(value: Any) -> Iterator[str]:
+    yield from ()

@@ -1,0 +1,87 @@
+"""The elaborated design: slang has nothing to say against it, and every bit of a net has one driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mase_hw.language import allowed
+from mase_hw.language.text import Found
+
+Located = tuple[str, Found]  # a file, and what is refused in it
+Where = Callable[[Any], tuple[str, int]]  # the file and the line of a location
+_NAME = re.compile(r"\((\w+)\)")
+_SCOPES = ("GenerateBlock", "GenerateBlockArray")
+
+
+def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any], str]) -> Iterator[Located]:
+    """What is refused of a design whose files have passed all other checks; `message` is that of a diagnostic."""
+    from pyslang.analysis import AnalysisManager
+
+    instances = list(compilation.getRoot().topInstances)
+    names = sorted(instance.name for instance in instances)
+    if names != [top]:
+        yield "", Found(0, f"nothing holds the modules {', '.join(names) or 'none'}; there must be {top} alone")
+        return
+    nets: list[Any] = []
+    large = _collect(instances[0], nets)
+    if large is not None:
+        symbol, text = large
+        file, line = where(symbol.location)
+        yield file, Found(line, text)
+        return
+    manager = AnalysisManager()
+    said = list(compilation.getAllDiagnostics())
+    if not any(each.isError() for each in said):
+        manager.analyze(compilation)
+        said += list(manager.getDiagnostics())
+        for net in nets:
+            if (twice := _second_driver(manager.getDrivers(net))) is not None:
+                file, line = where(twice.sourceRange.start)
+                yield file, Found(line, f"bit {twice.bounds[0]} of {net.name} has two drivers")
+    for each in said:
+        if diagnostic_name(each) not in allowed.DIAGNOSTICS:
+            file, line = where(each.location)
+            yield file, Found(line, f"{message(each)} (slang: {diagnostic_name(each)})")
+
+
+def diagnostic_name(diagnostic: Any) -> str:
+    found = _NAME.search(repr(diagnostic.code))
+    return found[1] if found else repr(diagnostic.code)
+
+
+def _collect(top: Any, nets: list[Any]) -> tuple[Any, str] | None:
+    """All nets of a design; or what is too large in it. Slang elaborates a scope when it is looked at, so this ends."""
+    todo, count = [(top, 0)], 0
+    while todo:
+        instance, depth = todo.pop()
+        scopes = [instance.body]
+        if depth > allowed.MAX_LEVELS:
+            return instance, f"more than {allowed.MAX_LEVELS} modules hold one another"
+        while scopes:
+            for symbol in scopes.pop():
+                kind = symbol.kind.name
+                count += 1
+                if count > allowed.MAX_SYMBOLS:
+                    return symbol, f"the design has more than {allowed.MAX_SYMBOLS:,} names"
+                if kind == "Instance":
+                    todo.append((symbol, depth + 1))
+                elif kind in _SCOPES and not symbol.isUninstantiated:
+                    scopes.append(symbol)
+                elif kind in ("Net", "Variable"):
+                    if symbol.type.bitstreamWidth > allowed.MAX_BITS:
+                        return symbol, f"{symbol.name} has more than {allowed.MAX_BITS:,} bits"
+                    if kind == "Net":
+                        nets.append(symbol)
+    return None
+
+
+def _second_driver(drivers: list[Any]) -> Any | None:
+    """Of two drivers of one bit the one that is written later."""
+    before = None
+    for driver in sorted(drivers, key=lambda each: each.bounds):
+        if before is not None and driver.bounds[0] <= before.bounds[1]:
+            return max(driver, before, key=lambda each: each.sourceRange.start.offset)
+        before = driver
+    return None

@@ -1,0 +1,169 @@
+"""Single nets as functions of others, for many values at once: whatever is not given is unknown.
+
+A net may be given that is driven by logic: it is then not looked behind. If the nets behind it are shown to have the
+same values by themselves, what was found with it given holds for the whole. A result that is known depends on nothing
+but what is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mase_hw.numerics.rounding import Integers
+from mase_hw.prove.claims.claim import NotProvedError
+from mase_hw.prove.claims.timing import sources_of
+from mase_hw.prove.netlist.gates import Gates, Wire
+from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
+from mase_hw.prove.netlist.plain import slices
+from mase_hw.prove.words.carried import UNKNOWN
+from mase_hw.prove.words.machine import order
+
+MAX_SAMPLES = 1 << 24  # of one net: some seconds
+Given = Mapping[str, Integers | int]  # numbers on named nets, the same count of each; a single one is in all samples
+_CHOOSING = ("$mux", "$bmux")
+_OR = ("$logic_or", "$or")
+
+
+class Cones:
+    """The logic of a netlist, by the names of its nets."""
+
+    def __init__(self, netlist: Netlist) -> None:
+        self.netlist = netlist
+        self._cells = [cell for cell in order(netlist) if isinstance(cell, Cell)]
+        self.driver = {net: (cell, k) for cell in self._cells for k, net in enumerate(cell.ports["Y"])}
+        flops = [cell for cell in netlist.cells if cell.type == "$dff"]
+        self._after = {q: d for cell in flops for d, q in zip(cell.ports["D"], cell.ports["Q"], strict=True)}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.netlist.names
+
+    def named(self, name: str) -> tuple[Net, ...]:
+        if name not in self.netlist.names:
+            raise NotProvedError(f"there is no {name}")
+        return self.netlist.names[name]
+
+    def bits(self, name: str) -> int:
+        return len(self.named(name))
+
+    def after(self, name: str) -> tuple[Net, ...]:
+        """What a register takes at the clock edge."""
+        nets = self.named(name)
+        if len(set(nets)) != len(nets) or any(net not in self._after for net in nets):
+            raise NotProvedError(f"{name} is no register")
+        return tuple(self._after[net] for net in nets)
+
+    def check(self, nets: Sequence[Net], given: Given, wanted: Integers, what: str) -> None:
+        """Raises unless the number on some nets is the wanted one, modulo their range, in every sample."""
+        for at, found in self._parts(nets, given, np.arange(len(wanted)), what):
+            if found != slices(wanted[at][:, None], len(nets)):
+                raise NotProvedError(f"{what} is another function than the one that was stated")
+
+    def check_register(self, name: str, start: int, given: Given, wanted: Integers) -> None:
+        """What a register is reset to, whatever everything else holds, and what it takes otherwise."""
+        nets = self.after(name)
+        self.check(nets, {"rst": 1}, np.array([start]), f"{name} after reset")
+        self.check(nets, {"rst": 0, **given}, wanted, f"the next {name}")
+
+    def bit(self, net: Net, given: Given, samples: int, what: str) -> Integers:
+        """One net in each sample."""
+        found = np.zeros(samples, np.int64)
+        for at, (wire,) in self._parts([net], given, np.arange(samples), what):
+            found[at] = _bits(wire, len(at))
+        return found
+
+    def alternatives(self, name: str) -> list[Net]:
+        """The nets of which a net is the OR, through gates of one bit."""
+        found: list[Net] = []
+        todo = list(self.named(name))
+        if len(todo) != 1:
+            raise NotProvedError(f"{name} is not a single bit")
+        while todo:
+            net = todo.pop()
+            cell, _ = self.driver.get(net, (None, 0))
+            if cell is not None and cell.type in _OR and all(len(nets) == 1 for nets in cell.ports.values()):
+                todo += [cell.ports["A"][0], cell.ports["B"][0]]
+            else:
+                found.append(net)
+        return found
+
+    def support(self, net: Net) -> set[Net]:
+        """The registers, ports and memories that a net depends on within a cycle."""
+        return {one for one in self._behind([net], set()) if one not in self.driver and isinstance(one, int)}
+
+    def _behind(self, nets: Sequence[Net], given: set[Net]) -> set[Net]:
+        seen: set[Net] = set()
+        todo = list(nets)
+        while todo:
+            net = todo.pop()
+            if net not in seen:
+                seen.add(net)
+                if net in self.driver and net not in given:
+                    cell, k = self.driver[net]
+                    todo += sources_of(cell, "Y", k, whole=True)
+        return seen
+
+    def _parts(
+        self, nets: Sequence[Net], given: Given, at: Integers, what: str
+    ) -> Iterator[tuple[Integers, list[int]]]:
+        """Some samples and what the nets carry in them, until these are all of `at`.
+
+        A wire is known in all samples or in none. Where a multiplexer chooses between one that is known and one that is
+        not, the samples that take the one are looked at by themselves, and those that take the other.
+        """
+        own = {name: numbers if isinstance(numbers, int) else numbers[at] for name, numbers in given.items()}
+        found, choices = self._evaluate(nets, own, len(at))
+        known = [wire for wire in found if isinstance(wire, int)]
+        if len(known) == len(found):
+            yield at, known
+        elif choices:
+            taken = _bits(choices[-1], len(at)) == 1
+            yield from self._parts(nets, given, at[taken], what)
+            yield from self._parts(nets, given, at[~taken], what)
+        else:
+            raise NotProvedError(f"{what} depends on something else, or has no value")
+
+    def _evaluate(self, nets: Sequence[Net], given: Given, samples: int) -> tuple[list[Wire], list[int]]:
+        """The wires of some nets, and selects that differ between samples and let through what is not known."""
+        if samples > MAX_SAMPLES:
+            raise NotProvedError(f"{samples:,} cases of one net are too many")
+        gates = Gates(samples)
+        wires = self._given(given, gates)
+        fixed, choices = set(wires), []
+        behind = self._behind(nets, fixed)
+        for cell in self._cells:
+            if behind.isdisjoint(cell.ports["Y"]):
+                continue
+            read = {port: [wires.get(net, UNKNOWN) for net in own] for port, own in cell.ports.items() if port != "Y"}
+            if cell.type in _CHOOSING and any(wire is UNKNOWN for port in ("A", "B") for wire in read.get(port, ())):
+                choices += [wire for wire in read["S"] if isinstance(wire, int) and wire not in (0, gates.ones)]
+            found = zip(cell.ports["Y"], gates.evaluate(cell, read), strict=True)
+            wires.update((net, wire) for net, wire in found if net not in fixed)
+        return [wires.get(net, UNKNOWN) for net in nets], choices
+
+    def _given(self, given: Given, gates: Gates) -> dict[Net, Wire]:
+        wires: dict[Net, Wire] = {"0": 0, "1": gates.ones, "x": UNKNOWN}
+        for name, numbers in given.items():
+            nets = self.named(name)
+            if isinstance(numbers, int):
+                patterns: list[Wire] = [gates.ones * (numbers >> k & 1) for k in range(len(nets))]
+            else:
+                patterns = slices(numbers[:, None], len(nets))
+            for net, wire in zip(nets, patterns, strict=True):
+                if net in wires and wires[net] != wire:
+                    raise NotProvedError(f"{name} is joined to something else, or is a constant")
+                wires[net] = wire
+        return wires
+
+
+def _bits(wire: int, samples: int) -> Integers:
+    """A wire in each sample."""
+    packed = np.frombuffer(wire.to_bytes(samples // 8 + 1, "little"), np.uint8)
+    return np.unpackbits(packed, bitorder="little")[:samples].astype(np.int64)
+
+
+def grid(*axes: Integers | range | int) -> list[Integers]:
+    """Every combination of values of some axes, one array for each; a number `n` stands for `0 .. n - 1`."""
+    values = [np.arange(axis) if isinstance(axis, int) else np.asarray(axis, np.int64) for axis in axes]
+    return [part.ravel() for part in np.meshgrid(*values, indexing="ij")]

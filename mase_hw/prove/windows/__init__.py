@@ -1,0 +1,1 @@
+"""Windows of frames: an invariant of their counters, whatever the size of the frame."""
