@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mase_hw.emit.reading import Build
-from mase_hw.language import check_language
+from mase_hw.language import check_apart
 
 
 def check_written(build: Build) -> str:
     """One line about what was read; a Problem for each place of the RTL that is outside of the language."""
     top = build.axis.module if build.axis is not None else build.design.name
     files = {name.removeprefix("rtl/"): build.content(name) for name in build.rtl_names}
-    return check_language(files, top, build.path / "rtl")
+    return check_apart(files, top, build.path / "rtl")

@@ -15,14 +15,18 @@ def _words(text: str) -> frozenset[str]:
 # Text. A line is in printable ASCII and ends with a line feed.
 MAX_FILE = 16 << 20  # bytes
 MAX_ALL = 64 << 20  # bytes of all files together
+MAX_STATEMENTS = 400_000  # semicolons in all files
 MAX_LINE = 2048  # columns
 MAX_DEPTH = 128  # brackets, blocks and operators on the way from a statement to its innermost operand
-MAX_WIDTH = 1 << 20  # a number in the text that is no constant of a table: a width, a count, an index
+MAX_WIDTH = 1 << 20  # a number in the text that has no size: a width, a count, an index
 MAX_NAME = 200  # characters of an identifier
 # Elaborated.
 MAX_LEVELS = 6  # of modules that hold one another
-MAX_SYMBOLS = 4_000_000  # names in all instances
-MAX_BITS = 1 << 26  # of one signal, memory or table
+MAX_SYMBOLS = 400_000  # names in all instances
+MAX_VECTOR = 1 << 16  # bits of one signal, or of one row of a memory or a table
+MAX_BITS = 1 << 22  # of all signals
+MAX_MEMORY = 1 << 26  # bits of all memories and tables
+MAX_WORK = 1 << 28  # bits that all expressions compute, a product of two numbers one for each pair of their bits
 
 # Words that slang takes for keywords, by the ending of the file.
 KEYWORDS = {

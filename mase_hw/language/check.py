@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -14,6 +14,7 @@ from mase_hw.language.text import Found, decode, line_of, scan
 from mase_hw.language.tree import Tree
 
 SHOWN = 10  # problems; there may be thousands
+MOST = 10_000  # that are counted
 HINT = "docs/proof.md says what is; `mase-hw emit` writes nothing else"
 
 
@@ -23,9 +24,18 @@ def check_language(files: Mapping[str, bytes], top: str, folder: Path = Path()) 
     `files`: the content of every file by its name, of which the modules that nothing else holds are `top` alone. The
     places of Problems are in `folder`.
     """
-    found = list(_refused(files, top))
+    return judge(len(files), refusals(files, top), folder)
+
+
+def refusals(files: Mapping[str, bytes], top: str) -> list[Located]:
+    """Every place that is outside of the language."""
+    return list(_refused(files, top))
+
+
+def judge(count: int, found: Sequence[Located], folder: Path) -> str:
+    """What is said of so many files, of which this is refused."""
     if not found:
-        return f"{len(files)} files hold nothing but what docs/proof.md lists"
+        return f"{count} files hold nothing but what docs/proof.md lists"
     problems = []
     for name, (line, text) in found[:SHOWN]:
         where = Place(folder / name, line) if name else None
@@ -40,6 +50,10 @@ def _refused(files: Mapping[str, bytes], top: str) -> Iterator[Located]:
     total = sum(map(len, files.values()))
     if total > allowed.MAX_ALL:
         yield "", Found(0, f"the files have {total:,} bytes, more than {allowed.MAX_ALL:,}")
+        return
+    statements = sum(content.count(b";") for content in files.values())
+    if statements > allowed.MAX_STATEMENTS:
+        yield "", Found(0, f"the files have {statements:,} semicolons, more than {allowed.MAX_STATEMENTS:,}")
         return
     texts: dict[str, str] = {}
     words: dict[str, frozenset[str]] = {}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from mase_hw.language import allowed
 from mase_hw.language.text import Found
+from mase_hw.language.work import too_much
 
 Located = tuple[str, Found]  # a file, and what is refused in it
 Where = Callable[[Any], tuple[str, int]]  # the file and the line of a location
 _NAME = re.compile(r"\((\w+)\)")
 _SCOPES = ("GenerateBlock", "GenerateBlockArray")
+_SIZED = ("Net", "Parameter", "Variable")
 
 
 def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any], str]) -> Iterator[Located]:
@@ -25,10 +28,14 @@ def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any]
         yield "", Found(0, f"nothing holds the modules {', '.join(names) or 'none'}; there must be {top} alone")
         return
     nets: list[Any] = []
-    large = _collect(instances[0], nets)
-    if large is not None:
+    if (large := _collect(instances[0], nets)) is not None:
         symbol, text = large
         file, line = where(symbol.location)
+        yield file, Found(line, text)
+        return
+    if (much := too_much(instances[0])) is not None:
+        expression, text = much
+        file, line = where(expression.sourceRange.start)
         yield file, Found(line, text)
         return
     manager = AnalysisManager()
@@ -53,7 +60,7 @@ def diagnostic_name(diagnostic: Any) -> str:
 
 def _collect(top: Any, nets: list[Any]) -> tuple[Any, str] | None:
     """All nets of a design; or what is too large in it. Slang elaborates a scope when it is looked at, so this ends."""
-    todo, count = [(top, 0)], 0
+    todo, total = [(top, 0)], _Total()
     while todo:
         instance, depth = todo.pop()
         scopes = [instance.body]
@@ -62,19 +69,46 @@ def _collect(top: Any, nets: list[Any]) -> tuple[Any, str] | None:
         while scopes:
             for symbol in scopes.pop():
                 kind = symbol.kind.name
-                count += 1
-                if count > allowed.MAX_SYMBOLS:
-                    return symbol, f"the design has more than {allowed.MAX_SYMBOLS:,} names"
+                if (text := total.add(symbol, kind)) is not None:
+                    return symbol, text
                 if kind == "Instance":
                     todo.append((symbol, depth + 1))
                 elif kind in _SCOPES and not symbol.isUninstantiated:
                     scopes.append(symbol)
-                elif kind in ("Net", "Variable"):
-                    if symbol.type.bitstreamWidth > allowed.MAX_BITS:
-                        return symbol, f"{symbol.name} has more than {allowed.MAX_BITS:,} bits"
-                    if kind == "Net":
-                        nets.append(symbol)
+                elif kind == "Net":
+                    nets.append(symbol)
     return None
+
+
+@dataclass
+class _Total:
+    """What a design has of everything."""
+
+    symbols: int = 0
+    bits: int = 0
+    memory: int = 0
+
+    def add(self, symbol: Any, kind: str) -> str | None:
+        """Counts one symbol; says so where there is too much."""
+        self.symbols += 1
+        if self.symbols > allowed.MAX_SYMBOLS:
+            return f"the design has more than {allowed.MAX_SYMBOLS:,} names"
+        if kind not in _SIZED:
+            return None
+        row, total = symbol.type, symbol.type.bitstreamWidth
+        while row.isUnpackedArray:
+            row = row.elementType
+        if row.bitstreamWidth > allowed.MAX_VECTOR:
+            return f"{symbol.name} has more than {allowed.MAX_VECTOR:,} bits"
+        if symbol.type.isUnpackedArray:
+            self.memory += total
+        else:
+            self.bits += total
+        if self.bits > allowed.MAX_BITS:
+            return f"up to {symbol.name}, the signals of the design have more than {allowed.MAX_BITS:,} bits"
+        if self.memory > allowed.MAX_MEMORY:
+            return f"up to {symbol.name}, the memories of the design have more than {allowed.MAX_MEMORY:,} bits"
+        return None
 
 
 def _second_driver(drivers: list[Any]) -> Any | None:

@@ -107,8 +107,8 @@ def _refused(token: str) -> str | None:
         return f"the number {_short(token)} is above {allowed.MAX_WIDTH:,}" if big else None
     if _LITERAL.fullmatch(token):
         size = token.partition("'")[0]
-        big = len(size) > len(str(allowed.MAX_WIDTH)) or int(size or 0) > allowed.MAX_WIDTH
-        return f"the constant {_short(token)} has more than {allowed.MAX_WIDTH:,} bits" if big else None
+        big = len(size) > len(str(allowed.MAX_VECTOR)) or int(size or 0) > allowed.MAX_VECTOR
+        return f"the constant {_short(token)} has more than {allowed.MAX_VECTOR:,} bits" if big else None
     if len(token) > 1 and token[0] == token[-1] == '"':
         return None
     kinds = {"$": "the system name ", "`": "a directive: ", "\\": "an escaped name: "}

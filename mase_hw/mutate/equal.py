@@ -6,10 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
+from mase_hw.isolated import tool_environment
 from mase_hw.mutate.miter import bounded, miter_text
 from mase_hw.mutate.work import Answer, JudgingTask, elaborated, prove, shape, unmutated, yosys
 from mase_hw.prove.netlist.netlist import Netlist
-from mase_hw.simulate.isolated import tool_environment
 
 SOLVER = 60  # seconds that a solver may think
 DIFFERS = "ABC has a stream on which it differs"

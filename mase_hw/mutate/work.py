@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from mase_hw.diagnostics import ProblemsError
+from mase_hw.isolated import python_command, tool_environment
 from mase_hw.mutate import yosys as yosys_script
 from mase_hw.mutate.combine import combine
 from mase_hw.mutate.items import refused
@@ -20,7 +21,6 @@ from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.netlist.netlist import Netlist, component_of, elaborate, netlist_of
 from mase_hw.prove.prove import prove_design
 from mase_hw.simulate.bench import PATTERNS
-from mase_hw.simulate.isolated import python_command, tool_environment
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_build import build_library
 from mase_hw.simulate.native_stimulus import blocks

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from mase_hw import resources
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.isolated import tool_environment
 from mase_hw.simulate import toolchain, verilate
-from mase_hw.simulate.isolated import tool_environment
 from mase_hw.simulate.locate import fault
 from mase_hw.simulate.outcome import Outcome, read_results
 from mase_hw.simulate.process import Finished, run

@@ -15,7 +15,7 @@ from mase_hw.simulate import cache as store
 from mase_hw.simulate.native_units import FORM, PREFIX, split
 from mase_hw.simulate.process import run
 from mase_hw.simulate.toolchain import Toolchain, find
-from mase_hw.simulate.verilate import compile_all, problems, verilator_env
+from mase_hw.simulate.verilate import compile_all, problems, verilator_env, verilator_limits
 
 LIBRARY = "design.so"
 DRIVER = "native_driver.cpp"
@@ -75,7 +75,7 @@ def build_library(files: Sequence[Path], top: str, cache: Path | None = None, to
             (work / path.name).write_bytes(text)
         (work / "apart.vlt").write_text(_kept_apart(files, top), encoding="utf-8")
         command = [str(tools.verilator), *flags, "--Mdir", "cc", "apart.vlt", *names]
-        done = run(command, cwd=work, env=verilator_env(tools))
+        done = run(command, work, verilator_env(tools), verilator_limits(texts))
         if done.code != 0:
             raise ProblemsError(*problems(done, files, "Error"))
         units = split(work / "cc", driver)

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO, Generic, TypeVar
 
 from mase_hw.interrupts import uninterrupted
+from mase_hw.limits import Limits
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -37,8 +38,13 @@ class Finished:
         return "\n".join(self.text.rstrip().splitlines()[-lines:])
 
 
-def run(command: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Finished:
-    return run_all([command], 1, cwd, env)[0]
+def run(
+    command: Sequence[str],
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+) -> Finished:
+    return run_all([command], 1, cwd, env, limits)[0]
 
 
 def run_all(
@@ -46,8 +52,9 @@ def run_all(
     at_once: int,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
 ) -> list[Finished]:
-    """Runs every command to its end, `at_once` of them side by side.
+    """Runs every command to its end, `at_once` of them side by side, each within the limits.
 
     Interrupted (Ctrl-C, or any error here), it kills the children with all they started, waits for them, and passes
     the interrupt on.
@@ -70,6 +77,8 @@ def run_all(
                 raise KeyboardInterrupt
             with uninterrupted():  # or a child that has just started would be ours without our knowing it
                 children.append(_start(command, output, cwd, env))
+                if limits is not None:
+                    limits.of_child(children[-1].pid)
         for child in children:
             child.wait()
         return [_finished(child, output) for child, output in zip(children, outputs, strict=True)]

@@ -19,7 +19,7 @@ from mase_hw.simulate import cache as store
 from mase_hw.simulate.native_build import LIBRARY, compile_flags, runtime_of
 from mase_hw.simulate.process import run
 from mase_hw.simulate.toolchain import find
-from mase_hw.simulate.verilate import compile_all, problems, verilator_env
+from mase_hw.simulate.verilate import compile_all, problems, verilator_env, verilator_limits
 
 DRIVER = "replay_driver.cpp"
 VERILATE = (
@@ -102,7 +102,8 @@ def build_replay(files: Sequence[Path], name: str, text: str, cache: Path | None
         work.mkdir()
         for file, content in sources.items():
             (work / file).write_bytes(content)
-        done = run([str(tools.verilator), *flags, "--Mdir", "cc", *sources], cwd=work, env=verilator_env(tools))
+        command = [str(tools.verilator), *flags, "--Mdir", "cc", *sources]
+        done = run(command, work, verilator_env(tools), verilator_limits(list(sources.values())))
         if done.code != 0:
             raise ProblemsError(*problems(done, files, "Error"))
         runtime = runtime_of(tools, cache)

@@ -15,8 +15,9 @@ from mase_hw import resources
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.emit.manifest import expect_name, file_names
 from mase_hw.emit.private import origin
+from mase_hw.isolated import tool_environment
+from mase_hw.limits import Limits, limits_for
 from mase_hw.simulate import cache as store
-from mase_hw.simulate.isolated import tool_environment
 from mase_hw.simulate.process import Finished, run, run_all
 from mase_hw.simulate.toolchain import Toolchain, find
 
@@ -33,6 +34,9 @@ VERILATE = (
 # gcc's combiner takes quadratic time on the long expressions that Verilator writes for wide words, unless temporaries
 # stay temporaries: the folded jsc-s builds in 7 s instead of 27 s, and runs no slower.
 COMPILE = ("-std=c++20", "-O1", "-fno-tree-ter", "-w")
+# What Verilator may take for RTL, and the compiler for what Verilator wrote.
+SECONDS, MEGABYTES = (60, 240), (4000, 4000)
+COMPILE_SECONDS, COMPILE_MEGABYTES = 3600, 8000
 # Above this many bytes of generated C++ the units are compiled side by side, the ones that run once with -O0.
 ONE_UNIT = 2_000_000
 _MESSAGE = re.compile(r"^%(Error|Warning)(?:-(\w+))?: (?:(.+?):(\d+):(?:\d+:)? )?(.*)$")
@@ -61,6 +65,7 @@ def build(
             [str(tools.verilator), *flags, "--Mdir", "cc", *names],
             cwd=work,
             env=verilator_env(tools),
+            limits=verilator_limits(texts),
         )
         if done.code != 0:
             raise ProblemsError(*problems(done, files, "Error"))
@@ -82,6 +87,10 @@ def lint(files: Sequence[Path], top: str, tools: Toolchain | None = None) -> lis
             (Path(folder) / name).write_bytes(path.read_bytes())
         done = run([str(tools.verilator), *options, *names], cwd=Path(folder), env=verilator_env(tools))
     return problems(done, files, "Error|Warning") if done.code else []
+
+
+def verilator_limits(texts: Sequence[bytes]) -> Limits:
+    return limits_for(map(len, texts), SECONDS, MEGABYTES)
 
 
 def verilator_env(tools: Toolchain) -> dict[str, str]:
@@ -174,7 +183,8 @@ def _compile_design(tools: Toolchain, trace: Trace, work: Path, runtime: Path, t
 
 def compile_all(tools: Toolchain, jobs: Sequence[Sequence[str]]) -> None:
     """Runs the compiler once per job, side by side; the first failure is the Problem."""
-    ended = run_all([[*tools.cxx.command, *job] for job in jobs], at_once=os.cpu_count() or 1)
+    limits = limits_for((), (COMPILE_SECONDS, 0), (COMPILE_MEGABYTES, 0))
+    ended = run_all([[*tools.cxx.command, *job] for job in jobs], at_once=os.cpu_count() or 1, limits=limits)
     for job, done in zip(jobs, ended, strict=True):
         if done.code != 0:
             lines = done.text.strip().splitlines()
@@ -199,4 +209,6 @@ def problems(done: Finished, files: Sequence[Path], kinds: str) -> list[Problem]
             continue
         where = Place(known.get(Path(match[3]).name, Path(match[3])), int(match[4])) if match[3] else None
         found.append(Problem(f"verilator{': ' + match[2] if match[2] else ''}: {match[5]}", where))
+    if done.code < 0:
+        return [Problem("verilator: ended, as the RTL takes it more time or memory than its size allows")]
     return found or [Problem(f"verilator: exit code {done.code}", notes=tuple(done.tail(5).splitlines()))]

@@ -13,7 +13,7 @@ from typing import Any
 
 from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
-from mase_hw.simulate.isolated import python_command
+from mase_hw.isolated import python_command
 from mase_hw.synth.process import Progress, SynthTask, TimedOutError, run_tasks
 
 REPORT = "pnr.json"

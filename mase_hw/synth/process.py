@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mase_hw.interrupts import uninterrupted
-from mase_hw.simulate.isolated import tool_environment
+from mase_hw.isolated import tool_environment
+from mase_hw.limits import Limits
 
 _log = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
+# Synthesis takes long, and who started it sees what it does: its time is for `--timeout` to say.
+LIMITS = Limits(seconds=7 * 24 * 3600, memory=16 << 30)
 
 _STEP = re.compile(r"^[\d.]+ Executing .* pass \((.+)\)\.$|^Info: ([A-Z][a-z]+ing [^.\n]+)", re.MULTILINE)
 
@@ -67,6 +70,7 @@ def run_tasks(tasks: Sequence[SynthTask], timeout: float | None, progress: Progr
                         start_new_session=True,
                     )
                 )
+                LIMITS.of_child(children[-1].pid)
         while any(child.poll() is None for child in children):
             if end is not None and time.monotonic() > end:
                 raise TimedOutError

@@ -16,7 +16,7 @@ from pathlib import Path
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.emit.manifest import expect_name
 from mase_hw.emit.private import origin
-from mase_hw.simulate.isolated import python_command
+from mase_hw.isolated import python_command
 from mase_hw.synth.netlist import read_netlist
 from mase_hw.synth.process import Progress, SynthTask, TimedOutError, run_tasks
 from mase_hw.synth.results import Synthesis

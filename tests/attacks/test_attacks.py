@@ -20,12 +20,13 @@ import pytest
 from of_files import FILES
 from of_hardware import HARDWARE
 from of_language import LANGUAGE
+from of_size import SIZE
 from of_time import LATE, TIME
 from victims import VICTIMS, Attack, emit
 
 from mase_hw.cli import main
 
-ATTACKS = (*LANGUAGE, *HARDWARE, *TIME, *FILES)
+ATTACKS = (*LANGUAGE, *HARDWARE, *TIME, *SIZE, *FILES)
 OTHERS = (
     ("sim", "--engine", "native", "--vectors", "50"),
     ("synth",),

@@ -14,7 +14,7 @@ import mase_hw
 
 PACKAGE = Path(mase_hw.__file__).parent
 LAYERS = (
-    ("diagnostics", "files", "html", "interrupts", "numerics", "resources", "untrusted"),
+    ("diagnostics", "files", "html", "interrupts", "isolated", "limits", "numerics", "resources", "untrusted"),
     ("adders", "config", "geometry", "language", "plot"),
     ("checkpoints", "cost", "datasets", "frontends", "layers"),
     ("config_file", "ir", "models"),

@@ -13,16 +13,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit.manifest import expect_name, file_names
 from mase_hw.interrupts import uninterrupted
-from mase_hw.simulate.isolated import python_command, tool_environment
+from mase_hw.isolated import python_command, tool_environment
+from mase_hw.limits import Limits, limits_for
+from mase_hw.prove.netlist.work import MAX_TEXT, check_work
 
 _log = logging.getLogger(__name__)
+
+# A megabyte of emitted RTL takes some seconds, and some hundred megabytes.
+SECONDS, MEGABYTES = (20, 120), (2000, 4000)
 
 Net = int | str  # the number of a net, or the constant "0", "1" or "x"
 
@@ -113,15 +119,24 @@ def _modules(
         for file, name in zip(files, names, strict=True):
             (folder / name).write_bytes(file.read_bytes())
         command = python_command("-c", _SCRIPT, top, out.name, inside, *names, "--", *kept)
-        code, said = _run(command, folder, timeout)
+        limits = limits_for((file.stat().st_size for file in files), SECONDS, MEGABYTES)
+        if timeout is not None:
+            limits = replace(limits, seconds=ceil(timeout) + 1)
+        code, said = _run(command, folder, timeout, limits)
+        if code < 0:
+            text = f"Yosys cannot read the RTL of {top} with {limits}"
+            raise ProblemsError(Problem(text, hint="give it more time with --timeout"))
         if code or not out.exists():
             last = " / ".join(said.strip().splitlines()[-3:])
             raise ProblemsError(Problem(f"Yosys cannot read the RTL of {top}: {last}"))
+        if out.stat().st_size > MAX_TEXT:
+            raise ProblemsError(Problem(f"the netlist of {top} has more than {MAX_TEXT:,} bytes"))
         found: dict[str, Any] = json.loads(out.read_text("utf-8"))["modules"]
+        check_work(found, top)
         return found
 
 
-def _run(command: Sequence[str], folder: Path, timeout: float | None) -> tuple[int, str]:
+def _run(command: Sequence[str], folder: Path, timeout: float | None, limits: Limits) -> tuple[int, str]:
     """Exit code and output of a child that never outlives us: not after the time limit, nor after Ctrl-C."""
     _log.debug("%s  (in %s)", shlex.join(command), folder)
     with tempfile.TemporaryFile() as log:
@@ -135,6 +150,7 @@ def _run(command: Sequence[str], folder: Path, timeout: float | None) -> tuple[i
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+            limits.of_child(child.pid)
         try:
             child.wait(timeout)
         except subprocess.TimeoutExpired:
