@@ -23,6 +23,8 @@ class Stream:
     width: int
     signed: bool
     frac: int
+    frame: list[int]
+    axes: list[str]  # names of the frame's dimensions and of what a vector holds
     values: Integers
     predicted: Integers | None
 
@@ -37,6 +39,13 @@ class Stream:
     @property
     def title(self) -> str:
         return self.name if self.label == self.name else f"{self.name} ({self.label})"
+
+    def place(self, vector: int, element: int) -> str:
+        """Of an element: its vector, or its sample and where in the frame it lies."""
+        if not self.frame:
+            return f"vector {vector} element {element}"
+        at = [int(i) for i in np.unravel_index(vector, (vector + 1, *self.frame))]
+        return " ".join(f"{name} {i}" for name, i in zip(("sample", *self.axes), (*at, element), strict=True))
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def _stream(stream: Stream, seen: Seen, cycles: Integers, values: Integers, chec
         )
     elif mismatch:
         complaint = (
-            f"{stream.title}: vector {mismatch.vector} element {mismatch.element} (lane {mismatch.lane}): "
+            f"{stream.title}: {stream.place(mismatch.vector, mismatch.element)} (lane {mismatch.lane}): "
             f"expected {mismatch.expected}, got {mismatch.got}, cycle {mismatch.cycle}"
         )
     elif len(values) != len(wanted):

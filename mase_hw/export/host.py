@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mase_hw import resources
 from mase_hw.emit import Build
-from mase_hw.export.host_steps import program
+from mase_hw.export.host_program import program
 from mase_hw.ir import Stream
 from mase_hw.numerics import MAX_ACCUMULATOR_BITS, Rounding
 from mase_hw.numerics.rounding import Integers
@@ -76,7 +76,6 @@ def _render(build: Build, template: str) -> bytes:
         design=design,
         inputs=inputs,
         outputs=outputs,
-        positions=inputs[0].stream.positions,
         steps=made.steps,
         max_shift=MAX_SHIFT,
     )

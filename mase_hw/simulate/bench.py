@@ -49,6 +49,8 @@ class StreamSpec:
     width: int
     signed: bool = True
     frac: int = 0
+    frame: tuple[int, ...] = ()
+    axes: tuple[str, ...] = ()  # names of the frame's dimensions and of what a vector holds
 
     @property
     def id(self) -> str:

@@ -25,6 +25,7 @@ from mase_hw.simulate.locate import located
 from mase_hw.simulate.native import Advance, block_size, simulate_native
 from mase_hw.simulate.native_stimulus import Blocks, blocks
 from mase_hw.simulate.outcome import Outcome, PatternResult
+from mase_hw.simulate.places import axes
 from mase_hw.simulate.stimulus import Stimulus, stimulus
 from mase_hw.simulate.verdict import begin
 from mase_hw.simulate.whole import check_whole
@@ -225,7 +226,17 @@ def _spec(design: Design, stream: Stream) -> StreamSpec:
     label = design.owner(writer.name) if writer else "input" if len(design.inputs) == 1 else stream.name
     role: Role = "input" if writer is None else "probe" if stream.name in design.readers else "output"
     fixed = stream.fixed
-    return StreamSpec(stream.name, label, role, stream.lanes, fixed.width, fixed.signed, fixed.frac)
+    return StreamSpec(
+        stream.name,
+        label,
+        role,
+        stream.lanes,
+        fixed.width,
+        fixed.signed,
+        fixed.frac,
+        stream.frame,
+        axes(design, stream),
+    )
 
 
 def accuracy(build: Build, first: int | None = None) -> dict[str, float] | None:

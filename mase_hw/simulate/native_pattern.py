@@ -13,6 +13,7 @@ from mase_hw.simulate.bench import Pattern
 from mase_hw.simulate.native_library import Captured, Library, Settings, Status
 from mase_hw.simulate.native_port import SeenPort
 from mase_hw.simulate.outcome import PatternResult
+from mase_hw.simulate.places import axes
 
 _MORE = 64  # beats of room for what was fed before
 
@@ -23,14 +24,14 @@ class PatternRun:
     def __init__(self, pattern: Pattern, design: Design, library: Library, settings: Settings) -> None:
         self.pattern, self._design, self._settings = pattern, design, settings
         self._run = library.open(settings)
-        timed = pattern == "none"
+        timed, writers = pattern == "none", design.writers
         inputs = [
             SeenPort(port, "input" if len(design.inputs) == 1 else port.stream.name, "input", known.beats, timed)
             for port, known in zip(design.schedule.inputs, settings.inputs, strict=True)
         ]
         outputs = [
-            SeenPort(port, design.owner(design.writers[port.stream.name].name), "output", known.beats, timed)
-            for port, known in zip(design.schedule.outputs, settings.outputs, strict=True)
+            SeenPort(port, design.owner(writers[port.stream.name].name), "output", known.beats, timed, axes(design, y))
+            for port, known, y in zip(design.schedule.outputs, settings.outputs, design.outputs, strict=True)
         ]
         self._seen = (tuple(inputs), tuple(outputs))  # replaced as a whole: an interrupt finds all of it or none
         self._rest = [np.empty((0, x.lanes), np.int64) for x in design.inputs]  # beats of an input that was not taken

@@ -11,6 +11,7 @@ from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate.native_library import PortState
 from mase_hw.simulate.outcome import CycleDifference, Mismatch, StreamResult
+from mase_hw.simulate.places import place
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class SeenPort:
     role: str
     expected: int  # beats
     timed: bool
+    axes: tuple[str, ...] = ()  # of the stream's frame
     beats: int = 0  # seen so far
     equal: int = 0  # values among them that are equal
     mismatch: Mismatch | None = None
@@ -53,9 +55,9 @@ class SeenPort:
         mismatch = self.mismatch
         if mismatch is None and wrong.any():
             beat, lane = (int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-            vector, place = divmod(self.beats + beat, self.stream.beats)
+            vector, first = divmod(self.beats + beat, self.stream.beats)
             numbers = int(expected[beat, lane]), int(values[beat, lane]), int(cycles[beat])
-            mismatch = Mismatch(vector, place * self.stream.lanes + lane, lane, *numbers)
+            mismatch = Mismatch(vector, first * self.stream.lanes + lane, lane, *numbers)
         return replace(self, equal=self.equal + wrong.size - int(np.count_nonzero(wrong)), mismatch=mismatch)
 
     def moved(self, cycles: Integers) -> SeenPort:
@@ -106,8 +108,9 @@ class SeenPort:
                 f"valid fell or data changed while ready was low"
             )
         if (mismatch := self.mismatch) is not None:
+            at = place(mismatch.vector, mismatch.element, self.stream.frame, self.axes)
             return (
-                f"{self.title}: vector {mismatch.vector} element {mismatch.element} (lane {mismatch.lane}): "
+                f"{self.title}: {at} (lane {mismatch.lane}): "
                 f"expected {mismatch.expected}, got {mismatch.got}, cycle {mismatch.cycle}"
             )
         if beats > self.expected:

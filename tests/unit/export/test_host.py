@@ -18,7 +18,8 @@ from torch import nn
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, write_build
 from mase_hw.export import ExportRequest, export
-from mase_hw.export.host_steps import Sum, program
+from mase_hw.export.host_program import program
+from mase_hw.export.host_steps import Sum
 from mase_hw.flow import Compiled, compile_model
 from mase_hw.ir import Component, Design
 from mase_hw.numerics import Fixed, Rounding

@@ -16,7 +16,8 @@ import pytest
 from mase_hw.emit import Build, write_build
 from mase_hw.emit.build import Reals
 from mase_hw.export import ExportRequest, export
-from mase_hw.export.host_steps import LookUp, Sum, program
+from mase_hw.export.host_program import program
+from mase_hw.export.host_steps import LookUp, Sum
 from mase_hw.ir import Component, Design
 from mase_hw.ir.meaning import Affine, Meaning, Table
 from mase_hw.ir.stream import full_range
