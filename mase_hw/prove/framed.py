@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from mase_hw.ir import Component
-from mase_hw.ops.window import GlobalReduce, Reduce, Window, WindowWide
+from mase_hw.ops.window import GlobalReduce, Reduce, Upsample, Window, WindowWide
 from mase_hw.prove.claims.claim import Reached
 from mase_hw.prove.netlist.netlist import Netlist
 from mase_hw.prove.reductions.prove import GlobalReduceProof, ReduceProof
 from mase_hw.prove.windows.prove import WindowProof
+from mase_hw.prove.windows.upsample import UpsampleProof
 from mase_hw.prove.windows.wide import WideProof
 
 
@@ -33,4 +34,6 @@ def of_frames(component: Component, netlist: Netlist) -> FrameProof | None:
         return ReduceProof(component, netlist)
     if isinstance(component, GlobalReduce):
         return GlobalReduceProof(component, netlist)
+    if isinstance(component, Upsample):
+        return UpsampleProof(component, netlist)
     return None

@@ -12,8 +12,9 @@ from mase_hw.geometry import Geometry
 from mase_hw.ir import Component, full_range
 from mase_hw.ir.finish import Result
 from mase_hw.numerics import Fixed, Rounding
-from mase_hw.ops.window import global_most, global_sum, reduce_most, reduce_sum, window_wide
-from mase_hw.prove.claims.claim import Claim
+from mase_hw.ops.window import global_most, global_sum, reduce_most, reduce_sum, upsample, window_wide
+from mase_hw.prove.claims.claim import Claim, NotProvedError
+from mase_hw.prove.claims.model import compare
 from mase_hw.prove.netlist.netlist import elaborate
 from mase_hw.prove.prove import prove_component
 
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "ops"))
 
 from frames import alone
 from test_reductions import CASES as REDUCTIONS
-from test_reductions import grouped, whole
+from test_reductions import UPSAMPLED, grouped, whole
 from test_windows import WIDE
 
 F8 = Fixed(8, 4)
@@ -32,6 +33,7 @@ EXAMPLES: dict[str, Component] = {
     "block RAM": window_wide("dut", full_range("data_in_0", 2, 2, Fixed(5, 2), (7, 5)), PADDED, block_ram=True),
     "largest": reduce_most("dut", grouped(4, 2, 3)),
     "average": reduce_sum("dut", grouped(6, 2, 1), Result(Fixed(4, 0), Rounding.HALF_EVEN), 6),
+    "upsample": upsample("dut", whole(4, 2, (3, 5)), (2, 3)),
     "global largest": global_most("dut", whole(6, 2, (3, 3))),
     "global average": global_sum("dut", whole(4, 2, (3, 3)), Result(Fixed(4, 2), Rounding.HALF_EVEN)),
 }
@@ -64,12 +66,18 @@ def test_every_claim_of_a_reduction_is_proved(name: str, tmp_path: Path) -> None
     assert open_claims(claims(REDUCTIONS[name], tmp_path)) == []
 
 
+@pytest.mark.parametrize("name", UPSAMPLED)
+def test_every_claim_of_an_upsampling_is_proved(name: str, tmp_path: Path) -> None:
+    assert open_claims(claims(upsample("dut", *UPSAMPLED[name]), tmp_path)) == []
+
+
 LARGE: dict[str, Component] = {
     "wide": window_wide(
         "dut",
         full_range("data_in_0", 1, 1, Fixed(5, 2), (224, 224)),
         Geometry.of((224, 224), (3, 3), None, ((1, 1), (1, 1))),
     ),
+    "upsample": upsample("dut", whole(4, 2, (224, 224), F8), (2, 2)),
     "global largest": global_most("dut", whole(4, 2, (224, 224), F8)),
     "global average": global_sum("dut", whole(4, 2, (224, 224), F8), EVEN),
     "global average of 10 bits": global_sum("dut", whole(1, 1, (224, 224), Fixed(10, 8)), EVEN),
@@ -119,6 +127,16 @@ BROKEN = {
     "a bit more of a tie": ("average", DIVIDE, "product[Shift-1:Tie] == '0", "product[Shift-1:Tie+1] == '0"),
     "nothing is taken back": ("average", DIVIDE, "(QuotientWidth + 1)'(Back)", "(QuotientWidth + 1)'(Back + 1)"),
     "a clamp is missing": ("global average", CAST, "negative && (NonNegative", "1'b0 && (NonNegative"),
+    "a row too often": ("upsample", "row_q == row_t'(1)", "row_q == row_t'(0)"),
+    "a repetition too few": ("upsample", "repeat_q == repeat_t'(2)", "repeat_q == repeat_t'(1)"),
+    "a place too few": ("upsample", "(write_q == address_t'(9))", "(write_q == address_t'(8))"),
+    "given up too early": ("upsample", "issue && repeat_last && row_last", "issue && row_last"),
+    "read before it is there": ("upsample", "there = held_q > ahead", "there = held_q >= ahead"),
+    "taken while it is full": ("upsample", "data_in_0_ready = held_q != count_t'(10)", "data_in_0_ready = 1'b1"),
+    "a beat of the next position": ("upsample", "read_q - address_t'(1)", "read_q"),
+    "always written": ("upsample", "if (in_fire) row[write_q]", "row[write_q]"),
+    "a beat is not held": ("upsample", "if (issue) data_q", "data_q"),
+    "bits are swapped": ("upsample", "row[write_q] <= data_in_0", "row[write_q] <= {data_in_0[0], data_in_0[9:1]}"),
     "a position too many": ("global average", "position_q == position_t'(8)", "position_q == position_t'(7)"),
     "another word": ("global average", "if (in_fire) known[block_q]", "if (in_fire) known[~block_q]"),
     "the sum of the last frame": ("global average", "(first ? '0 : acc[i])", "(1'b0 ? '0 : acc[i])"),
@@ -136,3 +154,16 @@ def test_nothing_broken_is_proved(name: str, tmp_path: Path) -> None:
     example, *file, old, new = BROKEN[name]
     found = claims(EXAMPLES[example], tmp_path, file[0] if file else REDUCE, old, new)
     assert {about for about, _ in open_claims(found)} & {"handshake", "values"}, name
+
+
+def test_model_tells_what_is_divided_by() -> None:
+    """The same sums by another number of them, and the largest of others, are another model."""
+    result = Result(F8, Rounding.HALF_EVEN)
+    nine, seven = (alone(reduce_sum("dut", grouped(9, 1, 2), result, by)) for by in (9, 7))
+    assert compare(nine, nine) == 2 * 9 + 2
+    with pytest.raises(NotProvedError, match=r"divided by 9, and not .* divided by 7"):
+        compare(nine, seven)
+    four, two = (alone(reduce_most("dut", grouped(taps, 1, 2))) for taps in (4, 2))
+    assert compare(four, four) == 0
+    with pytest.raises(NotProvedError, match="it means Most"):
+        compare(four, two)
