@@ -128,11 +128,19 @@ def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
         yield from _moving(component, netlist)
     elif (proof := of_frames(component, netlist)) is not None:
         yield from _framed(component, proof)
-    elif len(component.inputs) > 1 and not isinstance(component, Pipe):
-        text = "a component with several inputs that is no join, fork or concatenation"
+    elif (text := _not_covered(component)) is not None:
         yield from (Claim(name, about, "open", "", text) for about in ("handshake", "values"))
     else:
         yield from _computing(component, netlist)
+
+
+def _not_covered(component: Component) -> str | None:
+    """Why no argument is about a component; None where one is."""
+    if len(component.inputs) > 1 and not isinstance(component, Pipe):
+        return "a component with several inputs that is no join, fork or concatenation"
+    if component.counts_positions:  # it has other vectors than those of its streams
+        return f"no invariant of a {component.kind} over a frame is known"
+    return None
 
 
 def _moving(component: Component, netlist: Netlist) -> Iterator[Claim]:

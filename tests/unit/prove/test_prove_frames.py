@@ -71,6 +71,12 @@ def test_every_claim_of_an_upsampling_is_proved(name: str, tmp_path: Path) -> No
     assert open_claims(claims(upsample("dut", *UPSAMPLED[name]), tmp_path)) == []
 
 
+def test_a_depthwise_convolution_is_open(tmp_path: Path) -> None:
+    """No argument covers it: it is not called FALSE, and costs nothing."""
+    found = open_claims(claims(REDUCTIONS["depthwise"], tmp_path))
+    assert found == [(about, "no invariant of a depthwise over a frame is known") for about in ("handshake", "values")]
+
+
 LARGE: dict[str, Component] = {
     "wide": window_wide(
         "dut",
