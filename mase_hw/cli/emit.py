@@ -32,6 +32,7 @@ def command(model: Path, out: Path | None, replace: bool) -> None:
     What is chosen is asked for in the TOML's [hardware]:
       target_interval = 8                   the smallest design that takes a vector every 8 cycles
       lut_budget = 9000, dsp_budget = 20    the fastest design that keeps within these
+      bram_budget = 12                      and within so many block RAMs (of 18 Kbit)
       both                                  the smallest that does both
     The table's LUTs, flip-flops, DSP blocks and block RAMs (of 18 Kbit) are predicted. `sites` are the LUTs that a chip
     has to give: LUT cells, and bits of carry chains without one. `mase-hw explore` shows what every interval would

@@ -68,6 +68,7 @@ def command(model: Path, out: Path | None, max_interval: int | None, dsp: bool) 
     _print(console, explored)
     console.final(f"written: {folder}: {', '.join(file.name for file in files)}")
     keys = " and dsp_budget" if dsp or config.target.dsp_budget else ""
+    keys += " and bram_budget" if config.target.bram_budget is not None else ""
     console.line(f"next: set target_interval{keys} in [hardware] to those of a point, then: mase-hw emit {model}")
 
 

@@ -76,6 +76,7 @@ def _hardware(interval: int | None, interface: str) -> list[str]:
         f"target_interval = {interval}" if interval else "# target_interval = 8  # cycles per vector, at most",
         "# lut_budget = 9000  # or: the fastest design that keeps within these",
         "# dsp_budget = 20",
+        "# bram_budget = 12",
         f'interface = "{interface}"  # stream: data, valid and ready; axis: AXI4-Stream',
         "",
         "# A layer's own wishes, by operator or by name: docs/hardware.md.",

@@ -64,9 +64,20 @@ class HardwareTarget:
     target_interval: int | None = None
     lut_budget: int | None = None
     dsp_budget: int | None = None
+    bram_budget: int | None = None  # RAMB18; a RAMB36 counts as two
     adders_per_stage: int | None = None
     solver_seconds: float | None = None
     places: Places | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything is asked of the whole design."""
+        return any(wish is not None for wish in (self.target_interval, *self.budgets.values()))
+
+    @property
+    def budgets(self) -> dict[str, int | None]:
+        """By the figure that each limits."""
+        return {"logic": self.lut_budget, "dsp": self.dsp_budget, "bram": self.bram_budget}
 
     def where(self, key: str) -> Place | None:
         """The line of a key, for problems found later."""
@@ -138,6 +149,7 @@ def parse_target(
         table.integer("target_interval", None, 1),
         table.integer("lut_budget", None, 0),
         table.integer("dsp_budget", None, 0),
+        table.integer("bram_budget", None, 0),
         table.integer("adders_per_stage", None, 1, MAX_ADDERS_PER_STAGE),
         _seconds(table),
         places,

@@ -14,6 +14,7 @@ from mase_hw.ir import Design
 from mase_hw.layers import Layer, LayerGraph
 from mase_hw.lowering.build import design_of
 from mase_hw.lowering.choose import ChoiceRequest, request
+from mase_hw.lowering.labels import Limits
 from mase_hw.lowering.optimize import Plan
 from mase_hw.lowering.skips import skip_fifos
 from mase_hw.lowering.space import unsolved
@@ -79,11 +80,11 @@ def front(asked: ChoiceRequest, slowest: int, report: Report = lambda _: None) -
 
 
 def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]:
-    planner, most_dsp = asked.planner, asked.target.dsp_budget
+    planner, limits = asked.planner, Limits(asked.target.dsp_budget, asked.target.bram_budget)
     least = 2 if unsolved(asked.sites, asked.specs) else 1
     before, first = None, 0
-    while slowest >= least and (plan := planner.best(slowest, most_dsp)) is not None:
-        plan = planner.best(plan.interval, most_dsp) or plan  # what `emit` finds when asked for this very interval
+    while slowest >= least and (plan := planner.best(slowest, limits)) is not None:
+        plan = planner.best(plan.interval, limits) or plan  # what `emit` finds when asked for this very interval
         first = first or plan.interval
         if before is not None and plan.sites > before.sites:
             yield before
@@ -95,8 +96,9 @@ def _front(asked: ChoiceRequest, slowest: int, report: Report) -> Iterator[Plan]
 
 
 def _point(asked: ChoiceRequest, layers: LayerGraph, plan: Plan) -> Point:
-    wish = {"target_interval": plan.interval} | ({"dsp_budget": plan.dsp} if asked.dsp else {})
     design = design_of(layers, plan, asked.target)
+    wish = {"target_interval": plan.interval} | ({"dsp_budget": plan.dsp} if asked.dsp else {})
+    wish |= {"bram_budget": asked.target.bram_budget} if asked.target.bram_budget is not None else {}
     skips = sum(c.cost().logic for c in design.components if c.name in skip_fifos(layers))
     assert design.cost().logic <= plan.sites + skips, "the design costs more than was planned"
     assert design.schedule.interval <= plan.interval, "the design is slower than was planned"

@@ -53,7 +53,8 @@ def write_report(explored: Explored, project: str, out: Path) -> list[Path]:
             )
         )
     heads = ("interval", "sites", "LUT", "FF", "DSP", "BRAM", "latency", "chosen")
-    keys = "target_interval" + (", dsp_budget" if any("dsp_budget" in p.hardware for p in explored.points) else "")
+    budgets = [key for key in ("dsp_budget", "bram_budget") if any(key in p.hardware for p in explored.points)]
+    keys = ", ".join(["target_interval", *budgets])
     note = f"{NOTE} To build a point, put its interval into the TOML: [hardware] {keys}."
     title = f"{project}: size against interval"
     x_label, y_label = "interval (cycles per vector)", "LUT sites (predicted)"

@@ -7,6 +7,8 @@ certain beats does not depend on when it took them, and it has room for no fewer
 run stopped, look at the first beat of the slowest run that does not move there: its writer has taken, and its reader
 has given, all that they had in the slowest run, so one offers it and the other takes it.) When all registers are as
 they were at the end of an earlier sample, the slowest run goes on for ever, and so does every other.
+
+Parts of a design that no stream joins are looked at one by one: the slowest run of one could leave the others waiting.
 """
 
 from __future__ import annotations
@@ -35,6 +37,28 @@ class Progress:
 
 def progress(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Progress:
     """Inputs are always offered, in the end, and outputs always taken."""
+    found = []
+    for part in _parts(components):
+        names = {stream.name for component in part for stream in (*component.inputs, *component.outputs)}
+        ends = ([stream for stream in side if stream.name in names] for side in (inputs, outputs))
+        found.append(_part_goes_on(part, *ends))
+    stuck = tuple(name for part in found for name in part.stuck)
+    return Progress(all(part.goes_on for part in found), sum(part.beats for part in found), stuck)
+
+
+def _parts(components: Sequence[Component]) -> list[list[Component]]:
+    """The components by parts that share no stream, each in the order of the design."""
+    parts: list[tuple[set[str], list[Component]]] = []
+    for component in components:
+        names = {stream.name for stream in (*component.inputs, *component.outputs)}
+        met = [part for part in parts if part[0] & names]
+        parts = [part for part in parts if part not in met]
+        parts.append((names.union(*(part[0] for part in met)), [*(c for part in met for c in part[1]), component]))
+    order = {component.name: k for k, component in enumerate(components)}
+    return [sorted(part, key=lambda component: order[component.name]) for _, part in parts]
+
+
+def _part_goes_on(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Progress:
     layout = Layout(components, inputs, outputs)
     streams, registers = layout.streams, [control.registers for control in layout.controls]
     run = Slow([len(streams) - 1, 0], [0] * len(streams), registers, [0] * max(registers))

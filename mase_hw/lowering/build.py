@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from mase_hw.config.hardware import HardwareConfig, HardwareTarget
+from mase_hw.cost.cost import PREDICTED, Cost
 from mase_hw.diagnostics import Collector
 from mase_hw.ir.design import Design
 from mase_hw.layers import LayerGraph
+from mase_hw.lowering.choose import choose
 from mase_hw.lowering.lower import Branching, Edge, lower
 from mase_hw.lowering.optimize import Plan
 from mase_hw.lowering.skips import Make, Trials, exact_depths
+
+TRIES = 4  # plans that leave ever more room for the FIFOs in front of joins
+BUDGETS = {
+    "logic": ("lut_budget", "LUT sites"),
+    "dsp": ("dsp_budget", "DSP blocks"),
+    "bram": ("bram_budget", "block RAMs"),
+}
+NEAR = "the choice may be a little above the least: too many designs differ in DSP blocks and block RAMs to compare all"
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,43 @@ class Finished:
 
     design: Design
     notes: tuple[str, ...] = ()
+
+
+def built(
+    graph: LayerGraph, config: HardwareConfig, target: HardwareTarget, problems: Collector
+) -> tuple[Plan, Finished]:
+    """The plan and its design within the budgets, the FIFOs in front of joins included.
+
+    These are known when the design is there. If it takes too much with them, the plan is made again with as much less.
+    """
+    aside, tries = Cost(), 0
+    while True:
+        plan = choose(graph, config, target, problems, aside)
+        made = finished(graph, plan, target, config, problems)
+        over = _over(made.design, target)
+        if over == Cost():
+            return plan, replace(made, notes=(*made.notes, *(() if plan.optimal else (NEAR,))))
+        tries += 1
+        if tries == TRIES:
+            _report_over(made.design, target, problems)
+            problems.raise_if_any()
+        aside += over
+
+
+def _over(design: Design, target: HardwareTarget) -> Cost:
+    """By how much the design exceeds its budgets."""
+    cost, limits = design.cost(), target.budgets
+    found = {figure: max(0, getattr(cost, figure) - most) for figure, most in limits.items() if most is not None}
+    return Cost(lut=found.get("logic", 0), dsp=found.get("dsp", 0), bram=found.get("bram", 0))
+
+
+def _report_over(design: Design, target: HardwareTarget, problems: Collector) -> None:
+    cost, over = design.cost(), _over(design, target)
+    for figure, (key, unit) in BUDGETS.items():
+        if getattr(over, figure):
+            text = f"hardware: {key} = {target.budgets[figure]}: with the FIFOs in front of joins"
+            text += f" the nearest design that was found takes {getattr(cost, figure)} {unit}"
+            problems.add(text, target.where(key), f"set {key} = {getattr(cost, figure)} or more", (PREDICTED,))
 
 
 def design_of(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from mase_hw.config.hardware import HardwareConfig, HardwareSpec, HardwareTarget
+from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Collector
 from mase_hw.layers import LayerGraph
 from mase_hw.lowering.asked import check_reachable, suited
@@ -36,7 +37,7 @@ class ChoiceRequest:
 
     def offer(self, slowest: int) -> list[list[Candidate]]:
         """What each layer may become in a design with an interval of at most `slowest`."""
-        wish = Wish(slowest, self.dsp)
+        wish = Wish(slowest, self.dsp, self.target.bram_budget is not None)
         return [candidates(site, spec, wish) for site, spec in zip(self.sites, self.specs, strict=True)]
 
     def usual(self, _: int = FOREVER) -> list[list[Candidate]]:
@@ -63,17 +64,23 @@ def request(
     )
 
 
-def choose(graph: LayerGraph, config: HardwareConfig, target: HardwareTarget, problems: Collector) -> Plan:
-    """A choice for each layer; what cannot be built as asked is a problem."""
+def choose(
+    graph: LayerGraph,
+    config: HardwareConfig,
+    target: HardwareTarget,
+    problems: Collector,
+    aside: Cost | None = None,
+) -> Plan:
+    """A choice for each layer; what cannot be built as asked is a problem. `aside` is left free in the budgets."""
     asked = request(graph, config, target, problems)
-    if target.target_interval is None and target.lut_budget is None and target.dsp_budget is None:
+    if not target.asks:
         plan = Planner(graph, Options.of(target), asked.usual).best()
     else:
         if target.target_interval is not None:
             for site, spec in zip(asked.sites, asked.specs, strict=True):
                 check_reachable(site, spec, config, target.target_interval, problems)
             problems.raise_if_any()
-        plan = reach(asked.planner, target, problems)
+        plan = reach(asked.planner, target, problems, aside)
     problems.raise_if_any()
     assert plan is not None
     return plan

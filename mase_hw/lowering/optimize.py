@@ -4,8 +4,8 @@ What a design costs is the sum of its components, and which adapters and skid bu
 neighbours. So, layer by layer, of all designs of the layers so far that end alike the best one is kept: what follows
 costs the same behind each of them. A design ends in all results that are still to be read. Two end alike if each of
 these has as many lanes and comes from the same kind of handshake and, where its reader may merge into the component
-that made it, if it is the very same component. With a limit on DSP blocks one is kept for each number of them that
-pays. The optimum includes forks and joins. It leaves out the FIFOs in front of joins, whose depths follow from the
+that made it, if it is the very same component. `labels.py` says what is kept where DSP blocks or block RAMs are
+limited. The optimum includes forks and joins. It leaves out the FIFOs in front of joins, whose depths follow from the
 whole design (`skips.py`); a design without joins has none.
 """
 
@@ -20,6 +20,7 @@ from mase_hw.ir.component import Component, Pipe
 from mase_hw.ir.plumbing import Plumbing, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
 from mase_hw.layers import LayerGraph
+from mase_hw.lowering.labels import End, Label, Limits, Sieve, Total
 from mase_hw.lowering.lower import places
 from mase_hw.lowering.parts import Place, after, before, does_nothing, may_merge, merges, own_parts
 from mase_hw.lowering.space import Candidate
@@ -28,36 +29,7 @@ from mase_hw.ops.cast import Cast
 from mase_hw.ops.choice import Choice
 from mase_hw.ops.operator import FOREVER, Options
 
-# LUT sites of every use, DSP blocks, block RAMs, latencies added up; what comes first weighs more than all that follows
-Total = tuple[int, int, int, int]
-
-
-@dataclass(frozen=True)
-class End:
-    """A result that is still to be read: one of its streams, and the component that makes it."""
-
-    x: Stream
-    last: Component | None  # None: an input of the model
-
-
-@dataclass(frozen=True)
-class Label:
-    """A design of the first layers: what it costs, how it ends, and the choices that led there."""
-
-    total: Total
-    ends: dict[str, End] = field(default_factory=dict)
-    forks: tuple[tuple[str, bool], ...] = ()
-    choice: Choice | None = None
-    earlier: Label | None = None
-
-    @property
-    def choices(self) -> list[Choice]:
-        found: list[Choice] = []
-        label: Label | None = self
-        while label is not None and label.choice is not None:
-            found.append(label.choice)
-            label = label.earlier
-        return found[::-1]
+NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -69,7 +41,8 @@ class Plan:
     interval: int
     sites: int  # LUTs of every use, as a chip has them
     dsp: int
-    bram: int
+    bram: int  # RAMB18; a RAMB36 counts as two
+    optimal: bool = True  # of all combinations that were offered, FIFOs in front of joins aside
 
 
 @dataclass
@@ -94,26 +67,24 @@ class Planner:
         self.last_read = {name: layer.name for layer in self.graph.layers for name in layer.inputs}
         self.of_name = {place.layer.name: place for place in self.places}
 
-    def best(self, slowest: int = FOREVER, most_dsp: int | None = None) -> Plan | None:
+    def best(self, slowest: int = FOREVER, limits: Limits = NO_LIMITS) -> Plan | None:
         """The plan with the fewest LUT sites among those with an interval of at most `slowest`; None if there is none.
 
         Of equal ones that with fewer DSP blocks, then block RAMs, then the one whose latencies add up to less.
         """
-        labels = [Label((0, 0, 0, 0))]
+        labels, sieve = [Label((0, 0, 0, 0))], Sieve(limits)
         space = self.offer(slowest)
         for k, offered in enumerate(space):
             allowed = [candidate.choice for candidate in offered]
-            labels = _best_by_end(self._reached(k, allowed, labels, most_dsp), self._end, most_dsp)
+            labels = sieve.best(self._reached(k, allowed, labels, sieve), self._end)
         label = min(map(self._finished, labels), key=lambda label: label.total, default=None)
         if label is None:
             return None
         known = [{candidate.choice: candidate.interval for candidate in offered} for offered in space]
         interval = max(intervals[choice] for intervals, choice in zip(known, label.choices, strict=True))
-        return Plan(tuple(label.choices), dict(label.forks), interval, *label.total[:3])
+        return Plan(tuple(label.choices), dict(label.forks), interval, *label.total[:3], sieve.optimal)
 
-    def _reached(
-        self, k: int, allowed: Sequence[Choice], labels: Sequence[Label], most_dsp: int | None
-    ) -> Iterator[Label]:
+    def _reached(self, k: int, allowed: Sequence[Choice], labels: Sequence[Label], sieve: Sieve) -> Iterator[Label]:
         """Every label after layer `k`, those before it given."""
         place, name = self.places[k], self.places[k].layer.inputs[0]
         merging = bool(labels) and self._merging(place, labels[0].ends.get(name))
@@ -123,7 +94,7 @@ class Planner:
                 if _has_finish(end.last) and merges(place, choice, end.x):
                     yield from self._give(place, choice, self._merge(label, name), label)
             # What does not merge needs no more than one label for each kind of end.
-            labels = _best_by_end(labels, lambda label: (self._end(label, name), _finishes(label, name)), most_dsp)
+            labels = sieve.best(labels, lambda label: (self._end(label, name), _finishes(label, name)))
         for alike in _by_front(place, allowed):
             first = alike[0]
             fronts = (
@@ -132,7 +103,7 @@ class Planner:
                 if not (merging and _has_finish(label.ends[name].last) and merges(place, first, label.ends[name].x))
                 for front in self._fronts(place, first, label)
             )
-            kept = _best_by_end(fronts, self._end, most_dsp)
+            kept = sieve.best(fronts, self._end)
             for label, choice in product(kept, alike):
                 reach = [label.ends[_port(place, port)] for port in range(len(place.layer.inputs))]
                 streams = [end.x for end in reach]
@@ -274,24 +245,6 @@ def _by_front(place: Place, allowed: Iterable[Choice]) -> Iterable[list[Choice]]
         lanes = place.operator.lanes(place.site, choice)[0]
         groups.setdefault((choice.data_in_parallelism, choice.data_in_fifo_depth, lanes), []).append(choice)
     return groups.values()
-
-
-def _best_by_end(labels: Iterable[Label], end: Callable[[Label], Hashable], most_dsp: int | None) -> list[Label]:
-    """Of the labels that end alike the best; with a limit on DSP blocks, the best for each number of them."""
-    kept: dict[Hashable, list[Label]] = {}
-    for label in labels:
-        if most_dsp is not None and label.total[1] > most_dsp:
-            continue
-        alike = kept.setdefault(end(label), [])
-        if any(_beats(other.total, label.total, most_dsp) for other in alike):
-            continue
-        alike[:] = [other for other in alike if not _beats(label.total, other.total, most_dsp)]
-        alike.append(label)
-    return [label for alike in kept.values() for label in alike]
-
-
-def _beats(one: Total, other: Total, most_dsp: int | None) -> bool:
-    return one <= other and (most_dsp is None or one[1] <= other[1])
 
 
 def _finishes(label: Label, name: str) -> bool:

@@ -24,6 +24,9 @@ def candidates(site: Site, spec: HardwareSpec, wish: Wish) -> list[Candidate]:
     """All choices for a layer that are fast enough; what `spec` fixes is fixed."""
     of_vector = replace(wish, slowest=wish.slowest // prod(site.layer.out_frame))
     found = operator_of(site.layer.op).candidates(site, spec, of_vector)
+    if wish.memories:
+        operator = operator_of(site.layer.op)
+        found = [replace(choice, block_ram=block) for choice in found for block in operator.memories(site, choice)]
     timed = (Candidate(choice, interval_of(site, choice)) for choice in found)
     return [candidate for candidate in timed if candidate.interval <= wish.slowest]
 

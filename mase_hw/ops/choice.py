@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 
@@ -14,11 +14,17 @@ class Choice:
     data_in_parallelism: int
     data_out_parallelism: int
     data_in_fifo_depth: int = 0
+    block_ram: bool | None = field(default=None, kw_only=True)  # where its memories are; None: by their depth
+
+    @property
+    def memories(self) -> str:
+        """Where its memories are, for tables, unless their depth says it."""
+        return {None: "", True: ", block RAM", False: ", LUT RAM"}[self.block_ram]
 
     @property
     def built(self) -> str:
         """In a word or two, for tables: `folded 4x8`."""
-        return self.implementation
+        return self.implementation + self.memories
 
     def metadata(self) -> dict[str, Any]:
         """What `parameters["hardware"]` of a node says of it."""
@@ -43,7 +49,8 @@ class Serial(Choice):
 
     @property
     def built(self) -> str:
-        return f"serial {self.digit_bits}" + (f" x{self.output_groups}" if self.output_groups > 1 else "")
+        groups = f" x{self.output_groups}" if self.output_groups > 1 else ""
+        return f"serial {self.digit_bits}{groups}{self.memories}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Folded(Choice):
 
     @property
     def built(self) -> str:
-        return f"folded {self.array_in}x{self.array_out}{' DSP' if self.use_dsp else ''}"
+        return f"folded {self.array_in}x{self.array_out}{' DSP' if self.use_dsp else ''}{self.memories}"
 
 
 @dataclass(frozen=True)

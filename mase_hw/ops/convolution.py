@@ -20,8 +20,9 @@ from mase_hw.ops.choice import Choice, Folded, PerChannel
 from mase_hw.ops.linear.operator import MatrixOperator
 from mase_hw.ops.linear.serial_plan import digits_of
 from mase_hw.ops.linear.space import matrix_choices
-from mase_hw.ops.operator import Options, Site, Wish, divisors
+from mase_hw.ops.operator import MEMORIES, Options, Site, Wish, divisors
 from mase_hw.ops.window import depthwise, window, window_wide
+from mase_hw.ops.window.plan import BLOCK_WORDS
 
 
 class Convolution(MatrixOperator):
@@ -90,6 +91,13 @@ class Convolution(MatrixOperator):
             return inputs // choice.data_in_parallelism
         return max(super().cycles(site, choice), inputs // self._window_lanes(site.layer, choice)[1])
 
+    def memories(self, site: Site, choice: Choice) -> tuple[bool | None, ...]:
+        """A graph of additions is not looked for again because of the window before it, unless that is deep."""
+        if not self.solves(site, choice):
+            return MEMORIES
+        geometry = geometry_of(site.layer)
+        return (None, False) if not geometry.is_pointwise and geometry.frame[-1] > BLOCK_WORDS else (None,)
+
     def solves(self, site: Site, choice: Choice) -> bool:
         return not isinstance(choice, PerChannel) and super().solves(site, choice)
 
@@ -98,24 +106,27 @@ class Convolution(MatrixOperator):
     ) -> list[Component]:
         (x,), geometry, name = inputs, geometry_of(layer), f"{layer.name}_window"
         if isinstance(choice, PerChannel):
-            front = window(name, x, geometry, grouped=True)
-            return [front, self._per_channel(layer, front.output, result, options)]
+            front = window(name, x, geometry, grouped=True, block_ram=choice.block_ram)
+            return [front, self._per_channel(layer, choice, front.output, result, options)]
         made: list[Component] = []
         if not geometry.is_pointwise:
             lanes_in, lanes_out = self._window_lanes(layer, choice)
             wide = lanes_out != lanes_in
-            made.append(window_wide(name, x, geometry) if wide else window(name, x, geometry))
+            made.append((window_wide if wide else window)(name, x, geometry, block_ram=choice.block_ram))
             made += adapters(f"{layer.name}_taps", made[-1].output, self.matrix_lanes(layer, choice)[0])
             x = made[-1].output
         return [*made, self.build(layer, choice, [x], result, options)]
 
-    def _per_channel(self, layer: Layer, x: Stream, result: Result | None, options: Options) -> Component:
+    def _per_channel(
+        self, layer: Layer, choice: Choice, x: Stream, result: Result | None, options: Options
+    ) -> Component:
         spec, bias = layer.spec, layer.integers.get("bias")
         assert spec.weight is not None
         alignment = align(x.fixed, spec.weight, spec.bias if bias is not None else None)
         matrix = layer.integers["weight"].reshape(layer.out_features, -1)
         constant = np.zeros(len(matrix), np.int64) if bias is None else bias << alignment.constant_shift
-        return depthwise(layer.name, x, matrix, constant, alignment, result, options.adders_per_stage)
+        how = (options.adders_per_stage, choice.block_ram)
+        return depthwise(layer.name, x, matrix, constant, alignment, result, *how)
 
 
 def is_depthwise(layer: Layer) -> bool:

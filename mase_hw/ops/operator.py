@@ -28,6 +28,7 @@ MODULES = (
     *("batch_norm2d", "conv", "pool", "resize"),
 )
 LISTED = ("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul")  # before those of other packages
+MEMORIES = (None, False, True)  # by depth, all in LUT RAM, all in block RAM
 FOREVER = 1 << 62  # an interval that everything reaches
 Wrong = dict[str, tuple[str, str]]  # by key: what is wrong with it, and how to mend it
 
@@ -62,11 +63,13 @@ class Site:
 class Wish:
     """What candidates have to reach: `slowest` is the most cycles per vector, `dsp` whether DSP blocks may be used.
 
-    Unless `thinned`, layers of any size are offered as the smallest are.
+    With `memories`, LUT RAM and block RAM are offered where either will do. Unless `thinned`, layers of any size are
+    offered as the smallest are.
     """
 
     slowest: int = FOREVER
     dsp: bool = False
+    memories: bool = False
     thinned: bool = True
 
 
@@ -129,6 +132,10 @@ class Operator(ABC):
     def lanes(self, site: Site, choice: Choice) -> tuple[tuple[int, ...], int]:
         """Lanes of its own component: of each input, and of the output; those of its streams may differ."""
         return (choice.data_in_parallelism,) * len(site.inputs), choice.data_in_parallelism
+
+    def memories(self, site: Site, choice: Choice) -> tuple[bool | None, ...]:
+        """Where its memories may be kept, some of `MEMORIES`."""
+        return (None,)
 
     def solves(self, site: Site, choice: Choice) -> bool:
         """Whether building it takes long, so that the component is remembered."""

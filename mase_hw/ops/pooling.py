@@ -12,7 +12,7 @@ from mase_hw.layers import Layer
 from mase_hw.ops.choice import Choice
 from mase_hw.ops.convolution import geometry_of
 from mase_hw.ops.examples import IN, READER, RESULT
-from mase_hw.ops.operator import Operator, Options, Site
+from mase_hw.ops.operator import MEMORIES, Operator, Options, Site
 from mase_hw.ops.pages import Built, Page
 from mase_hw.ops.window import global_most, global_sum, reduce_most, reduce_sum, upsample, window
 
@@ -24,6 +24,9 @@ class Pool(Operator):
     """Windows of some channels at a time, and what makes one beat of their taps. A whole frame needs no window."""
 
     fill: ClassVar[int | None] = 0  # what a padded position holds; None: the least number of the type
+
+    def memories(self, site: Site, choice: Choice) -> tuple[bool | None, ...]:
+        return (None,) if geometry_of(site.layer).is_global else MEMORIES
 
     def cycles(self, site: Site, choice: Choice) -> int:
         geometry = geometry_of(site.layer)
@@ -39,7 +42,7 @@ class Pool(Operator):
         if geometry.is_global:
             return [self.build(layer, choice, [x], result, options)]
         fill = x.fixed.lo if self.fill is None else self.fill
-        front = window(f"{layer.name}_window", x, geometry, grouped=True, fill=fill)
+        front = window(f"{layer.name}_window", x, geometry, grouped=True, fill=fill, block_ram=choice.block_ram)
         return [front, self.build(layer, choice, [front.output], result, options)]
 
     def _page(self, title: str, equation: str, types: str, example: Callable[[], Component]) -> Page:
@@ -103,7 +106,10 @@ class ZeroPadding(Operator):
     def build(
         self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
     ) -> Component:
-        return window(layer.name, inputs[0], geometry_of(layer))
+        return window(layer.name, inputs[0], geometry_of(layer), block_ram=choice.block_ram)
+
+    def memories(self, site: Site, choice: Choice) -> tuple[bool | None, ...]:
+        return MEMORIES
 
     def page(self) -> Page:
         return Page(
@@ -131,7 +137,10 @@ class Upsampling(Operator):
     def build(
         self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
     ) -> Component:
-        return upsample(layer.name, inputs[0], layer.factor)
+        return upsample(layer.name, inputs[0], layer.factor, choice.block_ram)
+
+    def memories(self, site: Site, choice: Choice) -> tuple[bool | None, ...]:
+        return MEMORIES
 
     def page(self) -> Page:
         return Page(

@@ -10,7 +10,7 @@ from mase_hw.diagnostics import Collector
 from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design
 from mase_hw.layers import LayerGraph
-from mase_hw.lowering.build import design_of, finished
+from mase_hw.lowering.build import built, design_of
 from mase_hw.lowering.choose import choose
 from mase_hw.lowering.optimize import Plan
 from mase_hw.passes.analysis.add_hardware_metadata import note_choices
@@ -50,8 +50,7 @@ def hardware_of(
 ) -> Hardware:
     """All steps; the choice is also written into the graph's metadata."""
     layers = layers_of(graph, config, quantize)
-    plan = plan_of(layers, config, target)
-    note_choices(graph, layers, plan)
     with Collector() as problems:
-        made = finished(layers, plan, target, config, problems)
+        plan, made = built(layers, config, target, problems)
+    note_choices(graph, layers, plan)
     return Hardware(layers, plan, made.design, made.notes)

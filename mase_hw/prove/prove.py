@@ -9,7 +9,6 @@ from mase_hw.emit import Build
 from mase_hw.emit.axis import AxisTop
 from mase_hw.emit.written import check_written
 from mase_hw.ir import Component, Design, Pipe
-from mase_hw.numerics import signed_width
 from mase_hw.prove.claims.axis import prove_axis
 from mase_hw.prove.claims.bounds import check_bounds, check_input
 from mase_hw.prove.claims.claim import Claim, NotProvedError, Reached
@@ -17,7 +16,7 @@ from mase_hw.prove.claims.handshake import Explored, is_chain, prove_handshake
 from mase_hw.prove.claims.readers import Readers
 from mase_hw.prove.claims.timing import prove_timing
 from mase_hw.prove.claims.values import prove_values, unit
-from mase_hw.prove.claims.widths import prove_widths
+from mase_hw.prove.claims.widths import View, prove_widths
 from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.control.moves import moves_beats, prove_moves
 from mase_hw.prove.framed import FrameProof, of_frames
@@ -26,7 +25,6 @@ from mase_hw.prove.netlist.clocking import check_clocked
 from mase_hw.prove.netlist.drivers import check_driven
 from mase_hw.prove.netlist.netlist import Netlist, elaborate, elaborate_around
 from mase_hw.prove.netlist.ports import check_ports, component_ports
-from mase_hw.prove.words.symbolic import Symbolic
 
 LISTED = 16  # adders of a claim about widths, the widest; all of them were replayed
 
@@ -174,7 +172,7 @@ def _computing(component: Component, netlist: Netlist) -> Iterator[Claim]:
     shared = not is_chain(component) and len(component.inputs) == 1  # its adders serve several beats
     views = joined(component, netlist)
     explored: list[Explored | None] = []
-    evaluated: list[tuple[Component, Netlist, Symbolic]] = []
+    evaluated: list[View] = []
 
     def handshake() -> str:
         view, own = views[0]
@@ -186,16 +184,11 @@ def _computing(component: Component, netlist: Netlist) -> Iterator[Claim]:
         for view, own in views:
             check_bounds(view)
             method, symbolic = prove_values(unit(view), own, explored[0] if explored else None)
-            evaluated.append((unit(view), own, symbolic))
+            evaluated.append(View(unit(view), own, symbolic))
         return method
 
     def widths() -> tuple[str, tuple[Reached, ...]]:
-        """Of a join with several beats, the beat whose sums need the most bits."""
-        widest = [
-            max((signed_width(one.total.lo, one.total.hi) for one in each[2].sums), default=0) for each in evaluated
-        ]
-        view, own, symbolic = evaluated[widest.index(max(widest))]
-        return prove_widths(view, symbolic, own, accumulates=shared)
+        return prove_widths(evaluated, accumulates=shared)
 
     yield _claim(name, "handshake", handshake)
     yield _claim(name, "values", values)

@@ -71,6 +71,8 @@ CASES: dict[str, LinearFolded] = {
     "several stages": folded((8, 6), (4, 3)),
     "weights in block RAM": folded((16, 24), (2, 2)),
     "steps that are no power of two in block RAM": folded((15, 30), (3, 1)),
+    "few weights and inputs in block RAM all the same": folded((24, 2), (1, 2), block_ram=True),
+    "many weights and inputs in LUT RAM all the same": folded((72, 2), (1, 1), block_ram=False),
     "16 inputs on 3, 5 outputs on 4": folded((16, 5), (3, 4)),
     "16 inputs on 3, all outputs": folded((16, 5), (3, 5)),
     "7 inputs on 4, 7 outputs on 2": folded((7, 7), (4, 2)),

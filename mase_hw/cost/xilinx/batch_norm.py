@@ -18,7 +18,8 @@ def batch_norm_cost(array: Array, beats: int, latency: int, requantize: Mapping[
     """A LUT for each bit of a row, tables, and a counter of beats. What is always zero is left out."""
     lanes, index = array.fold.p_out, (beats - 1).bit_length()
     rows = rows_cost(array, np.stack(array.live).sum((1, 2)).tolist())
-    held = sum(stage[0].before for stage in array.stages[1:]) + array.acc_bits + len(array.stages) * array.x_bits
+    entries = sum(stage[0].before if stage else array.rows[-1].after for stage in array.stages[1:])
+    held = entries + array.acc_bits + len(array.stages) * array.x_bits
     depth = 2 * max(len(stage) for stage in array.stages)
     control = Cost(lut=index * (1 + wraps(beats)), ff=lanes * held + index + latency, depth=depth) + counter(index)
     ends = requantize_cost(requantize).times(lanes)

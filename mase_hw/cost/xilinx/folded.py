@@ -23,7 +23,8 @@ CHAINED = 3  # bits from which on a counter is a carry chain
 CHAINED_COUNTER = 1.0  # LUTs for each of its bits then
 SELECT = 0.42  # LUTs for each further word to select from, where there are many: not all of them have six inputs in use
 DEEP = 6  # address bits of a ROM behind counters from which on Yosys shares parts between columns, to no gain
-DEEP_COLUMN = 3.9  # LUTs of a column then
+DEEP_COLUMN = 3.9  # LUTs of a column then, up to 64 words
+FURTHER_COLUMN = 5.0  # and for each further 64 words
 SHIFT_REGISTER = 3  # from so many registers in a row on, Yosys makes one cell of them
 
 
@@ -84,6 +85,7 @@ def weights_cost(array: Array) -> Cost:
     columns = sum(found)
     address = (fold.steps - 1).bit_length() * (len([bits for bits in parts if bits]) - 1)
     shared = round((DEEP_COLUMN - 1) * found[0]) if _shares(array) else 0
+    shared += round(FURTHER_COLUMN * max(0, fold.steps / 64 - 1) * columns)
     return Cost(lut=columns + shared if fold.steps > 2 else 0, ff=columns + address)
 
 
@@ -97,7 +99,7 @@ def starts_cost(array: Array) -> Cost:
     if array.block_starts:
         return Cost(bram=block_rams(array.fold.blocks, array.fold.p_out * array.start_bits))
     columns, blocks = different(_start_bits(array)), array.fold.blocks
-    each = DEEP_COLUMN if (blocks - 1).bit_length() >= DEEP else 1
+    each = DEEP_COLUMN + FURTHER_COLUMN * max(0, blocks / 64 - 1) if (blocks - 1).bit_length() >= DEEP else 1
     return Cost(lut=round(columns * each) if blocks > 2 else 0, ff=columns)
 
 

@@ -39,6 +39,7 @@ class LinearFolded(Matrix):
     p_out: int
     adders_per_stage: int = ADDERS_PER_STAGE
     use_dsp: bool = False
+    block_ram: bool | None = None  # None: by the depth of each memory
 
     @cached_property
     def fold(self) -> Fold:
@@ -56,6 +57,7 @@ class LinearFolded(Matrix):
             sum_bits=self.finish.parameters()["SumWidth"],
             adders_per_stage=self.adders_per_stage,
             use_dsp=self.use_dsp,
+            block_ram=self.block_ram,
         )
 
     @cached_property
@@ -121,17 +123,18 @@ def folded_linear(
     array: tuple[int, int] | None = None,
     adders_per_stage: int = ADDERS_PER_STAGE,
     use_dsp: bool = False,
+    block_ram: bool | None = None,
 ) -> LinearFolded:
     """`matrix @ x + bias`, the bias at the accumulator's binary point, on `array` (inputs x outputs) multipliers.
 
     Without an array it is that of the streams' lanes. `fold.stream_lanes` says which lanes suit an array
-    that does not divide the layer.
+    that does not divide the layer. `block_ram` says where weights and inputs are kept; None: by depth.
     """
     exact = matrix_bounds(x, matrix << alignment.product_shift, bias)
     out, step = result_stream(f"{name}_out", out_lanes, exact, alignment.frac, result, frame=x.frame)
     p_in, p_out = array or (x.lanes, out_lanes)
-    shift = alignment.product_shift
-    return LinearFolded(name, (x,), (out,), matrix, bias, shift, p_in, p_out, adders_per_stage, use_dsp, finish=step)
+    built = (p_in, p_out, adders_per_stage, use_dsp, block_ram)
+    return LinearFolded(name, (x,), (out,), matrix, bias, alignment.product_shift, *built, finish=step)
 
 
 def _all(conditions: Iterable[str]) -> str:

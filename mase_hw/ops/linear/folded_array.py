@@ -22,6 +22,7 @@ Bits = npt.NDArray[np.uint8]
 DSP_WIDE, DSP_NARROW = 27, 18  # signed operands of a DSP48E2's multiplier
 BLOCK_DEPTH = 64  # a deeper ROM goes to block RAM: a LUT holds 64 bits
 BUFFER_DEPTH = 128  # a deeper input buffer too
+SHALLOW = 16  # words of an input buffer that no block RAM is asked for
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class FoldedArray:
     sum_bits: int  # of the finished sum, signed
     adders_per_stage: int
     use_dsp: bool
+    block_ram: bool | None = None  # where weights and inputs are; None: by the depth of each memory
 
     @cached_property
     def x_unsigned(self) -> bool:
@@ -185,7 +187,7 @@ class FoldedArray:
 
     @property
     def block_rom(self) -> bool:
-        return self.fold.steps > BLOCK_DEPTH
+        return self.fold.steps > BLOCK_DEPTH if self.block_ram is None else self.block_ram
 
     @property
     def counters(self) -> list[tuple[str, int]]:
@@ -201,7 +203,7 @@ class FoldedArray:
 
     @property
     def block_starts(self) -> bool:
-        return self.fold.blocks > BLOCK_DEPTH
+        return self.fold.blocks > BLOCK_DEPTH and self.block_ram is not False
 
     @property
     def buffer_depth(self) -> int:
@@ -210,7 +212,8 @@ class FoldedArray:
 
     @property
     def block_buffer(self) -> bool:
-        return self.buffer_depth > BUFFER_DEPTH and self.fold.slices == 1  # what is selected from is not registered
+        deep = self.buffer_depth > (BUFFER_DEPTH if self.block_ram is None else SHALLOW)
+        return deep and self.block_ram is not False and self.fold.slices == 1  # what is selected from is not registered
 
     @property
     def part_bits(self) -> list[int]:

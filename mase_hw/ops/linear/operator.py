@@ -21,7 +21,7 @@ from mase_hw.ops.linear.serial import serial
 from mase_hw.ops.linear.serial_plan import digits_of
 from mase_hw.ops.linear.space import digit_cycles, folded_lanes, groups, matrix_choices
 from mase_hw.ops.linear.unrolled import unrolled
-from mase_hw.ops.operator import Operator, Options, Site, Wish, Wrong
+from mase_hw.ops.operator import MEMORIES, Operator, Options, Site, Wish, Wrong
 from mase_hw.ops.pages import Page
 
 UNROLLED_WEIGHTS = 4096  # where nothing is asked of the whole, larger matrices are folded
@@ -76,6 +76,9 @@ class MatrixOperator(Operator):
     def solves(self, site: Site, choice: Choice) -> bool:
         return not isinstance(choice, Folded)
 
+    def memories(self, site: Site, choice: Choice) -> tuple[bool | None, ...]:
+        return MEMORIES if isinstance(choice, Folded) else (None,)
+
     def build(
         self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
     ) -> Component:
@@ -88,8 +91,14 @@ class MatrixOperator(Operator):
         per_stage, seconds = options.adders_per_stage, options.solver_seconds
         if isinstance(choice, Folded):
             lanes, array = self.matrix_lanes(layer, choice)[1], (choice.array_in, choice.array_out)
-            dsp = choice.use_dsp
-            return folded_linear(*arguments, out_lanes=lanes, array=array, adders_per_stage=per_stage, use_dsp=dsp)
+            return folded_linear(
+                *arguments,
+                out_lanes=lanes,
+                array=array,
+                adders_per_stage=per_stage,
+                use_dsp=choice.use_dsp,
+                block_ram=choice.block_ram,
+            )
         if isinstance(choice, Serial):
             d, g = choice.digit_bits, choice.output_groups
             return serial(*arguments, digit_bits=d, groups=g, adders_per_stage=per_stage, solver_seconds=seconds)

@@ -36,6 +36,7 @@ class Depthwise(Component):
     bias: Integers  # [channels], aligned to the accumulator's binary point
     product_shift: int  # aligns products with it
     adders_per_stage: int = ADDERS_PER_STAGE
+    block_ram: bool | None = None  # where the weights are; None: by their number
     finish: Finish = field(kw_only=True)
 
     @property
@@ -65,6 +66,7 @@ class Depthwise(Component):
             sum_bits=self.finish.parameters()["SumWidth"],
             adders_per_stage=self.adders_per_stage,
             use_dsp=False,
+            block_ram=self.block_ram,
         )
 
     @property
@@ -116,6 +118,7 @@ def depthwise(
     alignment: Alignment,
     result: Result | None,
     adders_per_stage: int = ADDERS_PER_STAGE,
+    block_ram: bool | None = None,
 ) -> Depthwise:
     """`matrix` [channels, taps] times the windows of `x`; the bias is at the accumulator's binary point."""
     blocks, lanes, taps = x.frame[-1], x.lanes, x.beats
@@ -123,4 +126,5 @@ def depthwise(
     ends = [side.reshape(taps, lanes).T[None] * factors for side in x.bounds]
     exact = [side(ends[0], ends[1]).sum(2).reshape(-1) + bias for side in (np.minimum, np.maximum)]
     out, step = result_stream(f"{name}_out", lanes, (exact[0], exact[1]), alignment.frac, result, frame=x.frame[:-1])
-    return Depthwise(name, (x,), (out,), matrix, bias, alignment.product_shift, adders_per_stage, finish=step)
+    how = (alignment.product_shift, adders_per_stage, block_ram)
+    return Depthwise(name, (x,), (out,), matrix, bias, *how, finish=step)

@@ -25,6 +25,11 @@ class Upsample(Component):
     ready_paths = REGISTERED
     latency = 2
     factors: tuple[int, ...]  # one for each dimension of the frame
+    block_ram: bool | None = None  # where the row is; None: by its length
+
+    @property
+    def in_block_ram(self) -> bool:
+        return self.input.beats * self.width > BLOCK_WORDS if self.block_ram is None else self.block_ram
 
     @property
     def width(self) -> int:
@@ -81,18 +86,16 @@ class Upsample(Component):
             "read_next": forward,
             "ahead": ahead,
             "release": " && ".join(["issue", *last]),
-            "block_ram": words > BLOCK_WORDS,
+            "block_ram": self.in_block_ram,
         }
 
     def cost(self) -> Cost:
-        words = self.input.beats * self.width
-        return upsample_cost(
-            self.input.width, words, words > BLOCK_WORDS, (self.input.beats, self.width, *self.repeats)
-        )
+        words, counts = self.input.beats * self.width, (self.input.beats, self.width, *self.repeats)
+        return upsample_cost(self.input.width, words, self.in_block_ram, counts)
 
 
-def upsample(name: str, x: Stream, factors: tuple[int, ...]) -> Upsample:
+def upsample(name: str, x: Stream, factors: tuple[int, ...], block_ram: bool | None = None) -> Upsample:
     """`x` with every position repeated so many times in each dimension."""
     assert len(factors) == len(x.frame), f"{name}: {factors} of {x.frame}"
     frame = tuple(size * factor for size, factor in zip(x.frame, factors, strict=True))
-    return Upsample(name, (x,), (replace(x, name=f"{name}_out", frame=frame),), factors)
+    return Upsample(name, (x,), (replace(x, name=f"{name}_out", frame=frame),), factors, block_ram)

@@ -12,6 +12,7 @@ highest bit are found by trying.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -33,9 +34,19 @@ ADDERS = ("$add", "$sub")
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """The widest sum of an array of adders."""
+class View:
+    """A component as it was evaluated: a join once for each beat that has bounds of its own, others once."""
 
+    component: Component
+    netlist: Netlist
+    symbolic: Symbolic
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The widest sum of an array of adders, and the view that has it."""
+
+    view: int
     widest: Sum
     adder: Adder
     needed: int
@@ -45,23 +56,26 @@ class _Judged:
         return self.needed, self.widest.total.hi - self.widest.total.lo
 
 
-def prove_widths(
-    component: Component, symbolic: Symbolic, netlist: Netlist, *, accumulates: bool
-) -> tuple[str, tuple[Reached, ...]]:
-    """How it was proved, and what the adders were seen to hold, the widest first."""
+def prove_widths(views: Sequence[View], *, accumulates: bool) -> tuple[str, tuple[Reached, ...]]:
+    """How it was proved, and what the adders were seen to hold, the widest first.
+
+    An adder serves every beat, so it is as wide as the beat needs that needs the most.
+    """
+    component, netlist = views[0].component, views[0].netlist
     adders = looked_at(netlist, accumulates=accumulates)
     finished = _Finished(component) if accumulates else None
     arrays: dict[tuple[str, str, int], _Judged] = {}
-    for one in symbolic.sums:
-        adder = adders.get(one.cell.name)
-        done = finished is None or one.total in finished
-        if adder is not None and (done or not adder.again):
-            lo, hi = one.total.lo >> one.shift, one.total.hi >> one.shift
-            signed = adder.signed if done else bool(one.cell.parameters["A_SIGNED"])
-            needed = one.lift + _needed(lo, hi, adder.bits - one.lift, signed)
-            found = _Judged(one, adder, needed)
-            arrays[adder.array] = max(arrays.get(adder.array, found), found, key=lambda judged: judged.size)
-    hidden = _hidden(adders, symbolic, {source for source, *_ in arrays} if accumulates else None)
+    for k, view in enumerate(views):
+        for one in view.symbolic.sums:
+            adder = adders.get(one.cell.name)
+            done = finished is None or one.total in finished
+            if adder is not None and (done or not adder.again):
+                lo, hi = one.total.lo >> one.shift, one.total.hi >> one.shift
+                signed = adder.signed if done else bool(one.cell.parameters["A_SIGNED"])
+                needed = one.lift + _needed(lo, hi, adder.bits - one.lift, signed)
+                found = _Judged(k, one, adder, needed)
+                arrays[adder.array] = max(arrays.get(adder.array, found), found, key=lambda judged: judged.size)
+    hidden = _hidden(adders, views, {source for source, *_ in arrays} if accumulates else None)
     unsure = {adder.cell.source for adder in hidden}
     for (source, _, bits), judged in arrays.items():
         if bits > max(judged.needed, 0 if finished is None else finished.constant_bits):
@@ -70,7 +84,10 @@ def prove_widths(
     if hidden and accumulates and (not isinstance(component, Pipe) or any(adder.again for adder in hidden)):
         raise NotProvedError(f"{hidden[0].cell.source}: no finished sum was found that is affine")
     widest = sorted(arrays.values(), key=lambda judged: -judged.adder.bits)
-    reached = replay(component, netlist, [judged.widest for judged in widest], symbolic.words)
+    reached: list[Reached] = []
+    for k, view in enumerate(views):
+        sums = [judged.widest for judged in widest if judged.view == k]
+        reached += replay(view.component, view.netlist, sums, view.symbolic.words)
     tried = search(component, netlist, hidden)
     reached += tried
     if not reached:
@@ -81,10 +98,11 @@ def prove_widths(
     return text + more, tuple(reached)
 
 
-def _hidden(adders: dict[str, Adder], symbolic: Symbolic, known: set[str] | None) -> list[Adder]:
+def _hidden(adders: dict[str, Adder], views: Sequence[View], known: set[str] | None) -> list[Adder]:
     """Those whose sums were not read, though they are no constants; `known`: accumulators of which some were."""
-    varies = set() if known is None else {one.cell.name for one in symbolic.sums}
-    some = [adder for name, adder in adders.items() if name not in symbolic.read or name in varies]
+    varies = set() if known is None else {one.cell.name for view in views for one in view.symbolic.sums}
+    read = {name for view in views for name in view.symbolic.read}
+    some = [adder for name, adder in adders.items() if name not in read or name in varies]
     return [adder for adder in some if known is None or adder.cell.source not in known]
 
 

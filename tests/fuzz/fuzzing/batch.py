@@ -7,7 +7,9 @@ wrong is run again alone, as `mase-hw sim` runs it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +34,7 @@ class Ran:
     case: Case
     result: Result
     build: Build | None
+    seconds: tuple[tuple[str, float], ...] = ()  # of processor time, by step: this process and what it started
 
 
 def run_batch(
@@ -48,8 +51,10 @@ def run_batch(
         builds[k] = built
         return Result("passed")
 
+    spent: dict[int, dict[str, float]] = {k: {} for k in range(len(cases))}
     for k in range(len(cases)):
-        result = within(seconds, partial(emitted, k), "emit")
+        with _timed(spent[k], "emit"):
+            result = within(seconds, partial(emitted, k), "emit")
         if k not in builds:
             results[k] = result
     members = {k: (cases[k], builds[k]) for k in builds if simulated}
@@ -57,8 +62,17 @@ def run_batch(
         results[k] = Result("failed", error.kind, error.detail)
     for k, build in builds.items():
         if k not in results:
-            results[k] = within(seconds, partial(_rest, cases[k], build, simulated), "prove")
-    return [Ran(case, results[k], builds.get(k)) for k, case in enumerate(cases)]
+            with _timed(spent[k], "prove"):
+                results[k] = within(seconds, partial(_rest, cases[k], build, simulated), "prove")
+    return [Ran(case, results[k], builds.get(k), tuple(spent[k].items())) for k, case in enumerate(cases)]
+
+
+@contextlib.contextmanager
+def _timed(spent: dict[str, float], step: str) -> Iterator[None]:
+    """What a step takes, for the log."""
+    begun = sum(os.times()[:4])
+    yield
+    spent[step] = round(sum(os.times()[:4]) - begun, 1)
 
 
 def _rest(case: Case, build: Build, simulated: bool) -> Result:

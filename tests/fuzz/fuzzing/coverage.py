@@ -83,6 +83,7 @@ def entry(number: int, ran: Ran) -> dict[str, Any]:
         "claims": dict(result.claims),
         "open": sorted({claim.partition(" ")[0] for claim in result.opened}),
         "why_open": sorted(result.opened),
+        "seconds": dict(ran.seconds),
         "facts": facts(ran.case, ran.build),
     }
 

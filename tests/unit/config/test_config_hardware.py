@@ -30,6 +30,7 @@ use_dsp = false
 target_interval = 8
 lut_budget = 0
 dsp_budget = 12
+bram_budget = 7
 adders_per_stage = 3
 solver_seconds = 0.5
 """
@@ -43,7 +44,7 @@ def write(folder: Path, text: str) -> Path:
 
 def test_every_key_is_read(tmp_path: Path) -> None:
     config = load_config(write(tmp_path, TOML))
-    assert config.target == HardwareTarget("net", "stream", 8, 0, 12, 3, 0.5)
+    assert config.target == HardwareTarget("net", "stream", 8, 0, 12, 7, 3, 0.5)
     specs = [config.hardware.for_node(name, "linear") for name in ("fc1", "fc2", "fc3", "fc4")]
     assert specs == [
         HardwareSpec("serial", digit_bits=2),
@@ -127,7 +128,7 @@ WISHES = {
     "solver_seconds = inf": ("solver_seconds = inf is out of range", "more than 0"),
     'solver_seconds = "long"': ('solver_seconds = "long" is not a number', None),
     "lut_budgte = 1": ("unknown key lut_budgte", "did you mean lut_budget?"),
-    'places = "here"': ("unknown key places", "known keys: adders_per_stage, dsp_budget, interface, lut_budget,"),
+    'places = "here"': ("unknown key places", "known keys: adders_per_stage, bram_budget, dsp_budget, interface,"),
 }
 
 

@@ -64,6 +64,9 @@ def graphs() -> dict[str, LayerGraph]:
             (linear("fx", "x", 4, 4), linear("fz", "z", 2, 4), join("add", "sum", "fx", "fz", 4)),
             ("sum",),
         ),
+        "side by side": LayerGraph(
+            (x, z), (linear("fx", "x", 4, 4), linear("fz", "z", 2, 2), relu("r", "fz", 2)), ("fx", "r")
+        ),
         "concatenation": LayerGraph(
             (x, z),
             (linear("fc", "x", 4, 4), cat("both", {"fc": 4, "z": 2}), linear("out", "both", 6, 2)),

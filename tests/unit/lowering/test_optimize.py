@@ -12,6 +12,7 @@ from chains import asked, chain_of, config_of
 from mase_hw.config.hardware import HardwareSpec
 from mase_hw.cost.cost import Cost
 from mase_hw.ir import Component, Design
+from mase_hw.lowering.labels import Limits
 from mase_hw.lowering.lower import lower
 from mase_hw.numerics import Fixed
 from mase_hw.ops.linear.operator import Linear
@@ -76,12 +77,16 @@ def figures(design: Design) -> tuple[int, int, int, int]:
     return cost.logic, cost.dsp, cost.bram, sum(component.latency for component in design.components)
 
 
-def assert_is_best(name: str, most_dsp: int | None = None) -> None:
+def assert_is_best(name: str, most_dsp: int | None = None, most_bram: int | None = None) -> None:
     layers, fixed, slowest = CASES[name]
     chain, dsp = chain_of(*layers), most_dsp is not None
-    plan = asked(chain, FIXED[fixed], dsp=dsp).planner.best(slowest, most_dsp)
+    plan = asked(chain, FIXED[fixed], dsp=dsp).planner.best(slowest, Limits(most_dsp, most_bram))
     found = map(figures, every(name, dsp))
-    best = min(total for total in found if most_dsp is None or total[1] <= most_dsp)
+    fits = [total for total in found if most_dsp is None or total[1] <= most_dsp]
+    best = min((total for total in fits if most_bram is None or total[2] <= most_bram), default=None)
+    if best is None:
+        assert plan is None
+        return
     assert plan is not None
     design = lower("top", chain, plan.choices)
     assert figures(design) == best
@@ -108,6 +113,13 @@ def test_nor_with_so_many_dsp_blocks(name: str, most_dsp: int, monkeypatch: pyte
     for seed in range(12):
         drawn_costs(monkeypatch, seed)
         assert_is_best(name, most_dsp)
+
+
+@pytest.mark.parametrize(("most_dsp", "most_bram"), [(None, 1), (None, 3), (2, 2), (4, 1)])
+def test_nor_with_so_many_block_rams(most_dsp: int | None, most_bram: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(8):
+        drawn_costs(monkeypatch, seed)
+        assert_is_best("two matrices, fast", most_dsp, most_bram)
 
 
 def test_no_design_is_slower_than_its_slowest_component() -> None:

@@ -16,6 +16,7 @@ from mase_hw.ir.design import DesignError
 from mase_hw.ir.finish import Result
 from mase_hw.ir.meaning import Meaning, Move
 from mase_hw.ir.plumbing import Fifo
+from mase_hw.language import check_language
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.add import add
@@ -60,12 +61,24 @@ def test_wide_sums_of_several_beats_and_types(tmp_path: Path) -> None:
     assert [c for c in proved(design, tmp_path) if c.about != "wiring"] == []
 
 
-def test_the_widest_sum_of_several_beats_may_be_negative(tmp_path: Path) -> None:
-    """The first beat has the largest sum, the second the one that needs the most bits."""
-    a = Stream("data_in_0", 2, 1, Fixed(7, 3), (0, -64), (20, 9))
-    b = Stream("data_in_1", 2, 1, Fixed(7, 3), (0, -64), (20, 9))
+@pytest.mark.parametrize("first", [(0, 20), (-20, -1)])
+def test_the_widest_sum_of_several_beats_may_be_negative(first: tuple[int, int], tmp_path: Path) -> None:
+    """The second beat has the sum that needs the most bits; those of the first are larger, or all negative."""
+    a = Stream("data_in_0", 2, 1, Fixed(7, 3), (first[0], -64), (first[1], 9))
+    b = Stream("data_in_1", 2, 1, Fixed(7, 3), (first[0], -64), (first[1], 9))
     total = add("sum", [a, b], (1, 1), Result(F6, Rounding.HALF_EVEN))
     design = Design("dut", (replace(total, outputs=(total.output.renamed("data_out_0"),)),))
+    assert [c for c in proved(design, tmp_path) if c.about != "wiring"] == []
+
+
+def test_a_sum_narrower_than_its_shift(tmp_path: Path) -> None:
+    """Inputs that are always 0, with binary points four places apart: the sum has two bits."""
+    a = Stream("data_in_0", 2, 2, Fixed(2, 0), (0, 0), (0, 0))
+    b = Stream("data_in_1", 2, 2, Fixed(3, 4, signed=False), (0, 0), (0, 0))
+    total = add("sum", [a, b], (1, 1), None)
+    design = Design("dut", (replace(total, outputs=(total.output.renamed("data_out_0"),)),))
+    assert total.finish.width < 4
+    check_language({path.name: path.read_bytes() for path in write_rtl(design, tmp_path)}, "dut")
     assert [c for c in proved(design, tmp_path) if c.about != "wiring"] == []
 
 

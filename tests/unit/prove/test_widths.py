@@ -24,7 +24,7 @@ from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.claims.handshake import is_chain, prove_handshake
 from mase_hw.prove.claims.replay import Adder, replay, search
 from mase_hw.prove.claims.values import prove_values
-from mase_hw.prove.claims.widths import looked_at, prove_widths
+from mase_hw.prove.claims.widths import View, looked_at, prove_widths
 from mase_hw.prove.netlist.netlist import Netlist, elaborate
 from mase_hw.prove.words.ranges import BitRanges
 from mase_hw.prove.words.symbolic import Symbolic
@@ -78,7 +78,7 @@ def test_an_adder_that_holds_another_sum_is_found(name: str, tmp_path: Path) -> 
     """The proof is of one netlist, the replay of another: in turn, each adder that was looked at subtracts instead."""
     component, netlist, symbolic = proved(name, tmp_path)
     shared = not is_chain(component)
-    method, reached = prove_widths(component, symbolic, netlist, accumulates=shared)
+    method, reached = prove_widths([View(component, netlist, symbolic)], accumulates=shared)
     assert reached
     assert "has no bit to spare" in method
     other = {"$add": "$sub", "$sub": "$add"}
@@ -86,7 +86,7 @@ def test_an_adder_that_holds_another_sum_is_found(name: str, tmp_path: Path) -> 
         cells = [replace(cell, type=other.get(cell.type, cell.type)) if cell.source == source else cell
                  for cell in netlist.cells]  # fmt: skip
         with pytest.raises(NotProvedError, match="never gives the sum"):
-            prove_widths(component, symbolic, replace(netlist, cells=tuple(cells)), accumulates=shared)
+            prove_widths([View(component, replace(netlist, cells=tuple(cells)), symbolic)], accumulates=shared)
 
 
 @pytest.mark.parametrize("name", ["linear, half to even", "serial, 2 groups"])
