@@ -9,7 +9,6 @@ from mase_hw.emit import Build
 from mase_hw.emit.axis import AxisTop
 from mase_hw.emit.written import check_written
 from mase_hw.ir import Component, Design, Pipe
-from mase_hw.ops.window import Window
 from mase_hw.prove.claims.axis import prove_axis
 from mase_hw.prove.claims.bounds import check_bounds, check_input
 from mase_hw.prove.claims.claim import Claim, NotProvedError, Reached
@@ -20,12 +19,12 @@ from mase_hw.prove.claims.values import prove_values, unit
 from mase_hw.prove.claims.widths import View, prove_widths
 from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.control.moves import moves_beats, prove_moves
+from mase_hw.prove.framed import FrameProof, of_frames
 from mase_hw.prove.joined import joined
 from mase_hw.prove.netlist.clocking import check_clocked
 from mase_hw.prove.netlist.drivers import check_driven
 from mase_hw.prove.netlist.netlist import Netlist, elaborate, elaborate_around
 from mase_hw.prove.netlist.ports import check_ports, component_ports
-from mase_hw.prove.windows.prove import WindowProof
 
 LISTED = 16  # adders of a claim about widths, the widest; all of them were replayed
 
@@ -91,7 +90,7 @@ def prove_design(
     claims = [_claim(design.name, "wiring", wiring)]
     for component in design.components:
         progress(f"{component.name}: {component.kind}")
-        claims += _component(component, netlists[component.name])
+        claims += prove_component(component, netlists[component.name])
         finished(component)
     unsure = [claim.component for claim in claims if claim.about == "handshake" and claim.status != "proved"]
     claims.insert(1, _claim(design.name, "progress", lambda: _progress(design, unsure)))
@@ -108,6 +107,11 @@ def _progress(design: Design, unsure: Sequence[str]) -> str:
     return f"the slowest run of the control models repeats itself after {found.beats:,} beats, so every run goes on"
 
 
+def prove_component(component: Component, netlist: Netlist) -> list[Claim]:
+    """All claims of one component, on its netlist."""
+    return list(_component(component, netlist))
+
+
 def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
     name = component.name
     try:
@@ -120,13 +124,21 @@ def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
     yield _claim(name, "timing", lambda: prove_timing(netlist))
     if moves_beats(component):
         yield from _moving(component, netlist)
-    elif isinstance(component, Window):
-        yield from _windows(component, netlist)
-    elif len(component.inputs) > 1 and not isinstance(component, Pipe):
-        text = "a component with several inputs that is no join, fork or concatenation"
+    elif (proof := of_frames(component, netlist)) is not None:
+        yield from _framed(component, proof)
+    elif (text := _not_covered(component)) is not None:
         yield from (Claim(name, about, "open", "", text) for about in ("handshake", "values"))
     else:
         yield from _computing(component, netlist)
+
+
+def _not_covered(component: Component) -> str | None:
+    """Why no argument is about a component; None where one is."""
+    if len(component.inputs) > 1 and not isinstance(component, Pipe):
+        return "a component with several inputs that is no join, fork or concatenation"
+    if component.counts_positions:  # it has other vectors than those of its streams
+        return f"no invariant of a {component.kind} over a frame is known"
+    return None
 
 
 def _moving(component: Component, netlist: Netlist) -> Iterator[Claim]:
@@ -143,9 +155,8 @@ def _moving(component: Component, netlist: Netlist) -> Iterator[Claim]:
         yield Claim(component.name, "widths", "proved", "there is no adder of data")
 
 
-def _windows(component: Window, netlist: Netlist) -> Iterator[Claim]:
-    """Windows of a frame: an invariant of the counters, of which the values follow."""
-    proof = WindowProof(component, netlist)
+def _framed(component: Component, proof: FrameProof) -> Iterator[Claim]:
+    """What looks at positions of a frame: an invariant of its counters, of which the values follow."""
 
     def values() -> str:
         check_bounds(component)

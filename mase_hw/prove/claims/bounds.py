@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mase_hw.ir import Component, Design, Stream, full_range
-from mase_hw.ir.meaning import Move, Table, Windows
+from mase_hw.ir.meaning import Most, Move, Repeated, Table, Weighted, Windows
+from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import matrix_bounds
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.reference import rows_of
@@ -26,13 +29,19 @@ def check_bounds(component: Component) -> None:
             sources = [(component.inputs[port].lo[k], component.inputs[port].hi[k]) for port, k in elements]
             _check_within(y, [lo for lo, _ in sources], [hi for _, hi in sources])
         return
+    if isinstance(meaning, Repeated):
+        _check_within(component.output, component.input.lo, component.input.hi)
+        return
     if isinstance(meaning, Windows):
         _check_windows(component, meaning)
         return
     if isinstance(meaning, Table):
         _check_within(component.output, [int(v.min()) for v in meaning.values], [int(v.max()) for v in meaning.values])
         return
-    ends = matrix_bounds(component.input, *rows_of(component))
+    if isinstance(meaning, Most | Weighted):
+        ends = _reduced(component, meaning)
+    else:
+        ends = matrix_bounds(component.input, *rows_of(component))
     step = component.finish
     if step is not None:
         if ends[0].min() < step.lo or ends[1].max() > step.hi:
@@ -40,6 +49,21 @@ def check_bounds(component: Component) -> None:
             raise NotProvedError(text)
         ends = step.execute(ends[0]), step.execute(ends[1])
     _check_within(component.output, ends[0].tolist(), ends[1].tolist())
+
+
+def _reduced(component: Component, meaning: Most | Weighted) -> tuple[Integers, Integers]:
+    """The largest, or the sum, over elements that are each within their own bounds."""
+    if isinstance(meaning, Most):
+        shape = meaning.blocks, meaning.taps, meaning.lanes
+    else:
+        blocks, taps, lanes = meaning.factors.shape
+        shape = blocks, taps, lanes
+    lo, hi = (np.resize(side, shape) for side in component.input.bounds)  # repeated, vector by vector
+    if isinstance(meaning, Most):
+        return lo.max(1).ravel(), hi.max(1).ravel()
+    sides = meaning.factors * lo, meaning.factors * hi
+    least, most = (side(*sides).sum(1).ravel() + meaning.constants for side in (np.minimum, np.maximum))
+    return np.asarray(least), np.asarray(most)
 
 
 def _check_windows(component: Component, meaning: Windows) -> None:

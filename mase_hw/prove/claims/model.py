@@ -6,7 +6,7 @@ import numpy as np
 
 from mase_hw.ir import Component, Design
 from mase_hw.ir.branches import Fork
-from mase_hw.ir.meaning import Windows
+from mase_hw.ir.meaning import Meaning, Most, Repeated, Weighted, Windows
 from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import Claim, NotProvedError
@@ -60,12 +60,26 @@ def _compare(a: Component, b: Component) -> int:
     ):
         if of_a != of_b:
             raise NotProvedError(f"{a.name}: {what} is {_shown(of_a)}, and not {_shown(of_b)}")
-    if isinstance(a.meaning(), Windows):
-        if a.meaning() != b.meaning():
-            raise NotProvedError(f"{a.name}: it means {a.meaning()}, and not {b.meaning()}")
+    mine, other = a.meaning(), b.meaning()
+    if isinstance(mine, Windows | Most | Repeated):
+        if _said(mine) != _said(other):
+            raise NotProvedError(f"{a.name}: it means {mine}, and not {other}")
         return 0
-    (factors, constants), (wanted, moved) = rows_of(a), rows_of(b)
+    (factors, constants), (wanted, moved) = _rows(a), _rows(b)
     return _same(f"{a.name}: factor", factors, wanted) + _same(f"{a.name}: constant", constants, moved)
+
+
+def _said(meaning: Meaning | None) -> object:
+    """A meaning whatever the lanes are."""
+    return (meaning.taps, meaning.lanes * meaning.blocks) if isinstance(meaning, Most) else meaning
+
+
+def _rows(component: Component) -> tuple[Integers, Integers]:
+    """Factors and constants of a component: of a sum over taps, [channels, taps]."""
+    meaning = component.meaning()
+    if isinstance(meaning, Weighted):
+        return meaning.factors.swapaxes(1, 2).reshape(len(meaning.constants), -1), meaning.constants
+    return rows_of(component)
 
 
 def _shown(value: object) -> str:
@@ -77,7 +91,8 @@ def _rounding(component: Component) -> str:
     step = component.finish
     if step is None:
         return "none"
-    return f"{step.rounding.value} from {step.frac} bits to {step.fixed}{', not below 0' if step.rectify else ''}"
+    by = f", divided by {step.divisor}" if step.divisor > 1 else ""
+    return f"{step.rounding.value} from {step.frac} bits to {step.fixed}{by}{', not below 0' if step.rectify else ''}"
 
 
 def _same(what: str, mine: Integers, wanted: Integers) -> int:

@@ -8,8 +8,10 @@ but what is given.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError
@@ -17,11 +19,12 @@ from mase_hw.prove.claims.timing import sources_of
 from mase_hw.prove.netlist.gates import Gates, Wire
 from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
 from mase_hw.prove.netlist.plain import slices
-from mase_hw.prove.words.carried import UNKNOWN
-from mase_hw.prove.words.machine import order
+from mase_hw.prove.words.carried import UNKNOWN, Value
+from mase_hw.prove.words.machine import Evaluator, order
 
 MAX_SAMPLES = 1 << 24  # of one net: some seconds
-Given = Mapping[str, Integers | int]  # numbers on named nets, the same count of each; a single one is in all samples
+# Numbers on some nets, a tuple, or on those of a name: the same count of each; a single one is in all samples.
+Given = Mapping[Any, Integers | int]
 _CHOOSING = ("$mux", "$bmux")
 _OR = ("$logic_or", "$or")
 
@@ -47,6 +50,11 @@ class Cones:
     def bits(self, name: str) -> int:
         return len(self.named(name))
 
+    def values(self, name: str) -> Integers:
+        """What a net of one bit may carry: either, or the constant that it is."""
+        nets = self.named(name)
+        return np.array([int(nets[0])] if nets in (("0",), ("1",)) else [0, 1])
+
     def after(self, name: str) -> tuple[Net, ...]:
         """What a register takes at the clock edge."""
         nets = self.named(name)
@@ -68,10 +76,32 @@ class Cones:
 
     def bit(self, net: Net, given: Given, samples: int, what: str) -> Integers:
         """One net in each sample."""
+        return self.numbers([net], given, samples, what)
+
+    def numbers(self, nets: Sequence[Net], given: Given, samples: int, what: str) -> Integers:
+        """The number on some nets in each sample."""
         found = np.zeros(samples, np.int64)
-        for at, (wire,) in self._parts([net], given, np.arange(samples), what):
-            found[at] = _bits(wire, len(at))
+        for at, wires in self._parts(nets, given, np.arange(samples), what):
+            for k, wire in enumerate(wires):
+                found[at] |= _bits(wire, len(at)) << k
         return found
+
+    def check_net(self, name: str, given: Given, wanted: Integers | NDArray[np.bool_]) -> None:
+        """Raises unless a net of one bit is the wanted one in every sample."""
+        nets = self.named(name)
+        if len(nets) != 1:
+            raise NotProvedError(f"{name} is not a single bit")
+        self.check(nets, given, np.asarray(wanted, np.int64), name)
+
+    def chosen(self, net: Net, given: Mapping[Net, int]) -> Net:
+        """What a net carries, followed through multiplexers whose selects are given."""
+        while net in self.driver and self.driver[net][0].type == "$mux":
+            cell, k = self.driver[net]
+            select = cell.ports["S"][0]
+            if select not in given:
+                break
+            net = cell.ports["B" if given[select] else "A"][k]
+        return net
 
     def alternatives(self, name: str) -> list[Net]:
         """The nets of which a net is the OR, through gates of one bit."""
@@ -91,6 +121,19 @@ class Cones:
     def support(self, net: Net) -> set[Net]:
         """The registers, ports and memories that a net depends on within a cycle."""
         return {one for one in self._behind([net], set()) if one not in self.driver and isinstance(one, int)}
+
+    def words(self, nets: Sequence[Net], given: Mapping[Net, Value], evaluator: Evaluator) -> list[Value]:
+        """Some nets on exact words, or on whatever the evaluator computes with."""
+        values: dict[Net, Value] = {"0": 0, "1": 1, "x": UNKNOWN, **given}
+        behind = self._behind(nets, set(given))
+        for cell in self._cells:
+            if not behind.isdisjoint(cell.ports["Y"]):
+                read = {
+                    port: [values.get(net, UNKNOWN) for net in own] for port, own in cell.ports.items() if port != "Y"
+                }
+                found = zip(cell.ports["Y"], evaluator.evaluate(cell, read), strict=True)
+                values.update((net, value) for net, value in found if net not in given)
+        return [values.get(net, UNKNOWN) for net in nets]
 
     def _behind(self, nets: Sequence[Net], given: set[Net]) -> set[Net]:
         seen: set[Net] = set()
@@ -112,7 +155,7 @@ class Cones:
         A wire is known in all samples or in none. Where a multiplexer chooses between one that is known and one that is
         not, the samples that take the one are looked at by themselves, and those that take the other.
         """
-        own = {name: numbers if isinstance(numbers, int) else numbers[at] for name, numbers in given.items()}
+        own: Given = {name: numbers if isinstance(numbers, int) else numbers[at] for name, numbers in given.items()}
         found, choices = self._evaluate(nets, own, len(at))
         known = [wire for wire in found if isinstance(wire, int)]
         if len(known) == len(found):
@@ -145,7 +188,7 @@ class Cones:
     def _given(self, given: Given, gates: Gates) -> dict[Net, Wire]:
         wires: dict[Net, Wire] = {"0": 0, "1": gates.ones, "x": UNKNOWN}
         for name, numbers in given.items():
-            nets = self.named(name)
+            nets = self.named(name) if isinstance(name, str) else name
             if isinstance(numbers, int):
                 patterns: list[Wire] = [gates.ones * (numbers >> k & 1) for k in range(len(nets))]
             else:

@@ -8,17 +8,16 @@ so reads only what is there (reads.py, level.py). Here the line buffer joins the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 
 import numpy as np
 
 from mase_hw.ops.window import Window
 from mase_hw.prove.claims.claim import NotProvedError
-from mase_hw.prove.control.automaton import tainted
 from mase_hw.prove.netlist.cones import Cones
-from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
+from mase_hw.prove.netlist.netlist import Net, Netlist
 from mase_hw.prove.windows.level import Level
+from mase_hw.prove.windows.parts import check_moved, only_memory
 from mase_hw.prove.windows.reads import Reads
 from mase_hw.prove.windows.registers import Registers
 
@@ -52,27 +51,12 @@ class WindowProof:
         return "every position is read where it was written, by the invariant of the counters; padding where it lies"
 
     def widths(self) -> str:
-        data = tainted(self.netlist)
-        for cell in self.netlist.cells:
-            if cell.type not in ("$dff", "$mem_v2", "$mux") and data.intersection(cell.ports.get("Y", ())):
-                raise NotProvedError(f"data passes through a {cell.type} ({cell.source})")
-        return "there is no adder of data"
-
-    def _memory(self) -> Cell:
-        memories = [cell for cell in self.netlist.cells if cell.type == "$mem_v2"]
-        if len(memories) != 1:
-            raise NotProvedError(f"{len(memories)} memories where one is expected")
-        wanted = {"WIDTH": self.component.input.width, "OFFSET": 0, "RD_PORTS": 1, "WR_PORTS": 1, "WR_CLK_ENABLE": 1}
-        zero = ("RD_CLK_ENABLE", "RD_WIDE_CONTINUATION", "WR_WIDE_CONTINUATION")
-        for name, number in {**wanted, **dict.fromkeys(zero, 0)}.items():
-            if memories[0].parameters[name] != number:
-                raise NotProvedError(f"{name} of the memory is {memories[0].parameters[name]}, not {number}")
-        return memories[0]
+        return check_moved(self.netlist)
 
     def _check_memory(self, registers: Registers) -> None:
         """Written with every beat that comes, at its place; read at the place of the slot and the column."""
         cones, reads = registers.cones, registers.reads
-        memory, pitch = self._memory(), reads.plan.pitch
+        memory, pitch = only_memory(self.netlist, self.component.input.width), reads.plan.pitch
         place = np.arange(registers.level.ring)
         address = place // reads.row_beats * pitch + place % reads.row_beats
         if pitch < reads.row_beats or address[-1] >= min(memory.parameters["SIZE"], 1 << memory.parameters["ABITS"]):
@@ -115,7 +99,7 @@ class WindowProof:
 
     def _check_output(self, registers: Registers) -> None:
         """One register takes what is read, or padding, while a read is issued, and holds otherwise."""
-        cones, memory, x = registers.cones, self._memory(), self.component.input
+        cones, memory, x = registers.cones, only_memory(self.netlist, self.component.input.width), self.component.input
         held = cones.named("data_q")
         if held != self.netlist.ports["data_out_0"] or len(held) != x.width:
             raise NotProvedError("data_out_0 is not data_q")
@@ -124,18 +108,7 @@ class WindowProof:
         for k, (taken, net) in enumerate(zip(cones.after("data_q"), held, strict=True)):
             wanted: list[Net] = [memory.ports["RD_DATA"][k], str(fill >> k % x.fixed.width & 1)]
             for pad, right in zip(pads, wanted, strict=False):
-                if _chosen(cones, taken, {issue: 0, **pad}) != net:
+                if cones.chosen(taken, {issue: 0, **pad}) != net:
                     raise NotProvedError(f"bit {k} of the output does not hold")
-                if _chosen(cones, taken, {issue: 1, **pad}) != right:
+                if cones.chosen(taken, {issue: 1, **pad}) != right:
                     raise NotProvedError(f"bit {k} of the output takes something else than what is read, or padding")
-
-
-def _chosen(cones: Cones, net: Net, given: Mapping[Net, int]) -> Net:
-    """What a net carries, followed through multiplexers whose selects are given."""
-    while net in cones.driver and cones.driver[net][0].type == "$mux":
-        cell, k = cones.driver[net]
-        select = cell.ports["S"][0]
-        if select not in given:
-            break
-        net = cell.ports["B" if given[select] else "A"][k]
-    return net

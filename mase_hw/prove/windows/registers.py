@@ -8,7 +8,6 @@ value that it may have where it is read. Names are hints: a net that is not what
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError
@@ -39,9 +38,9 @@ class Registers:
     def _check_handshake(self) -> None:
         cones, ports = self.cones, self.cones.netlist.ports
         a, b = grid(2, 2)
-        self._net("in_fire", {"data_in_0_valid": a, "data_in_0_ready": b}, a & b)
-        self._net("enable", {"valid_q": a, "data_out_0_ready": b}, (1 - a) | b)
-        self._net("issue", {"enable": a, "there": b}, a & b)
+        self.cones.check_net("in_fire", {"data_in_0_valid": a, "data_in_0_ready": b}, a & b)
+        self.cones.check_net("enable", {"valid_q": a, "data_out_0_ready": b}, (1 - a) | b)
+        self.cones.check_net("issue", {"enable": a, "there": b}, a & b)
         valid, enable, there = grid(2, 2, 2)
         given = {"valid_q": valid, "enable": enable, "there": there}
         cones.check_register("valid_q", 0, given, np.where(enable, there, valid))
@@ -55,10 +54,10 @@ class Registers:
             given = {f"{name}_q": value, "issue": issue, **dict(zip(self.lasts, lasts, strict=False))}
             self.cones.check_register(f"{name}_q", 0, given, np.where(moves, (value + 1) % count, value))
             value = np.arange(count)
-            self._net(f"{name}_last", {f"{name}_q": value}, value == count - 1)
+            self.cones.check_net(f"{name}_last", {f"{name}_q": value}, value == count - 1)
         issue, *lasts = grid(2, *[2] * len(self.nest))
         given = {"issue": issue, **dict(zip(self.lasts, lasts, strict=False))}
-        self._net("window_end", given, issue & np.all([np.ones_like(issue), *lasts], axis=0))
+        self.cones.check_net("window_end", given, issue & np.all([np.ones_like(issue), *lasts], axis=0))
 
     def _check_column(self) -> None:
         """It counts modulo its range, from any value."""
@@ -72,7 +71,7 @@ class Registers:
             raise NotProvedError("there is no column_q")
         if "column_last" in self.lasts:  # it is asked for in the last read of a window
             last = np.arange(self.reads.out[1]) == self.reads.out[1] - 1
-            self._net("column_last", {"column_q": columns[:, -1]}, last)
+            self.cones.check_net("column_last", {"column_q": columns[:, -1]}, last)
 
     def _check_line(self) -> None:
         count = self.reads.out[0]
@@ -82,7 +81,7 @@ class Registers:
         value, *ends = grid(count, *[2] * len(names))
         wanted = np.where(np.all(ends, axis=0), (value + 1) % count, value)
         self.cones.check_register("line_q", 0, {"line_q": value, **dict(zip(names, ends, strict=True))}, wanted)
-        self._net("row_last", {"line_q": np.arange(count)}, np.arange(count) == count - 1)
+        self.cones.check_net("row_last", {"line_q": np.arange(count)}, np.arange(count) == count - 1)
 
     def _check_slot(self) -> None:
         slots = self.reads.slots
@@ -105,7 +104,7 @@ class Registers:
         free = np.array(level.free)
         if len(free) > 1 << cones.bits("free_q"):
             raise NotProvedError(f"free_q has too few bits for {free[0]} to {free[-1]}")
-        self._net("data_in_0_ready", {"free_q": free}, free > 0)
+        self.cones.check_net("data_in_0_ready", {"free_q": free}, free > 0)
         change = cones.named("change")
         cones.check(change, {"window_end": 0}, np.array([0]), "change within a window")
         ends: dict[str, int] = {"window_end": 1}
@@ -170,9 +169,3 @@ class Registers:
         if "write_slot_q" in self.cones:
             return {"write_slot_q": at // size, "write_column_q": at % size}
         return {"write_q": at} if len(at) > 1 else {}
-
-    def _net(self, name: str, given: dict[str, Integers], wanted: Integers | NDArray[np.bool_]) -> None:
-        nets = self.cones.named(name)
-        if len(nets) != 1:
-            raise NotProvedError(f"{name} is not a single bit")
-        self.cones.check(nets, given, np.asarray(wanted, np.int64), name)
