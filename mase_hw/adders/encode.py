@@ -82,6 +82,8 @@ def encode(graph: AdderGraph, lo: Integers, hi: Integers) -> Encoding:
         width = max(low, ~low, high, ~high).bit_length()  # without the sign bit
         offset = -(1 << width) if low < 0 else 0
         wires.append(Wire(offset, high - offset))
+    if not graph.adds:  # the rows of thousands of inputs are millions of numbers
+        return Encoding(graph, tuple(wires), tuple(flip))
     up, down = np.maximum(graph.rows, 0), np.minimum(graph.rows, 0)
     lowest, highest = (up @ lo + down @ hi).tolist(), (up @ hi + down @ lo).tolist()
     for k, add in enumerate(graph.adds, graph.inputs):

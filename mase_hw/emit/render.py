@@ -45,7 +45,7 @@ def render(design: Design) -> dict[str, str]:
             library[instance.library] = _library_file(instance, instance.library)
             parts.append(Part(component, instance.library, instance.values))
         else:
-            part = Part(component, module_name(design, component), {})
+            part = Part(component, _own_module(design, component), {})
             own[f"{part.module}.sv"] = _component(part, instance)
             parts.append(part)
     top = _top(design, parts)
@@ -57,7 +57,8 @@ def render_alone(design: Design, single: Design) -> str:
     """A top for one component of `design` that instantiates the module emitted for it."""
     component = single.components[0]
     instance = component.instance()
-    part = Part(component, module_name(design, component), instance.values if instance.library else {})
+    module = instance.library or _own_module(design, component)
+    part = Part(component, module, instance.values if instance.library else {})
     return _top(single, [part])
 
 
@@ -100,7 +101,11 @@ def _top(design: Design, parts: list[Part]) -> str:
 
 def module_name(design: Design, component: Component) -> str:
     """The module that a component is an instance of."""
-    return component.instance().library or f"{design.name}_{component.name}"
+    return component.instance().library or _own_module(design, component)
+
+
+def _own_module(design: Design, component: Component) -> str:
+    return f"{design.name}_{component.name}"
 
 
 def _component(part: Part, instance: Instance) -> str:

@@ -19,11 +19,12 @@ from mase_hw.ops import window as _window  # noqa: F401
 from mase_hw.ops.operator import load_operators
 
 _LARGEST = 1 << MAX_ACCUMULATOR_BITS  # what software and hardware can agree on
+_INTEGERS = tuple(np.dtype(kind) for kind in (np.int8, np.int16, np.int32, np.int64))  # as they are stored
 _BASE = ("name", "inputs", "outputs")
 _KEYS = {"finish": "step"}  # what other programs read in a manifest keeps its name
 
 
-def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
+def save_design(design: Design) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What the manifest says of the design, and the arrays that go beside it."""
     arrays: dict[str, Integers] = {}
     streams = []
@@ -61,21 +62,22 @@ def save_design(design: Design) -> tuple[dict[str, Any], dict[str, Integers]]:
             else:
                 entry["values"][_KEYS.get(name, name)] = _plain(value)
         components.append(entry)
-    return {"streams": streams, "components": components}, arrays
+    return {"streams": streams, "components": components}, {name: _narrow(array) for name, array in arrays.items()}
 
 
-def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> Design:
+def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Design:
     """The design that `save_design` saved."""
     load_operators()  # their components register themselves
     for name, array in arrays.items():
-        if array.dtype != np.int64:
-            raise ValueError(f"{name} has numbers of {array.dtype}, not int64")
-        if array.size and not -_LARGEST <= array.min() <= array.max() <= _LARGEST:
+        if array.dtype not in _INTEGERS:
+            raise ValueError(f"{name} has numbers of {array.dtype}, not signed integers")
+        if array.size and not -_LARGEST <= int(array.min()) <= int(array.max()) <= _LARGEST:
             raise ValueError(f"{name} has numbers beyond {MAX_ACCUMULATOR_BITS} bits")
+    arrays = {name: array.astype(np.int64) for name, array in arrays.items()}
     streams = {}
     for entry in manifest["streams"]:
         bounds = arrays[f"stream.{entry['name']}"]
-        if bounds.dtype != np.int64 or bounds.shape != (3, entry["features"]) or not _steps(bounds[2]):
+        if bounds.shape != (3, entry["features"]) or not _steps(bounds[2]):
             raise ValueError(f"the bounds of {entry['name']} are none of its features")
         lo, hi, step = (tuple(row) for row in bounds.tolist())
         fixed = Fixed(entry["width"], entry["frac"], entry["signed"])
@@ -100,6 +102,13 @@ def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, Integers]) -> 
     design = Design(manifest["top"], tuple(components), nodes)
     design.verify()
     return design
+
+
+def _narrow(array: Integers) -> np.ndarray:
+    """The same numbers in the narrowest type that holds them all: weights are millions, and have few bits."""
+    ends = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    reaches = ((kind, 1 << (8 * kind.itemsize - 1)) for kind in _INTEGERS)
+    return array.astype(next(kind for kind, reach in reaches if -reach <= ends[0] and ends[1] < reach))
 
 
 def _steps(steps: Integers) -> bool:

@@ -159,9 +159,9 @@ def _arrays(path: Path, change: Callable[[dict[str, np.ndarray]], object]) -> No
 
 
 STRANGE_ARRAYS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "2^62": lambda array: np.full_like(array, 1 << 62),
-    "2^33": lambda array: np.full_like(array, 1 << 33),  # as a shift, a number of a gigabyte
-    "-2^63": lambda array: np.full_like(array, -(1 << 63)),
+    "2^62": lambda array: np.full(array.shape, 1 << 62),
+    "2^33": lambda array: np.full(array.shape, 1 << 33),  # as a shift, a number of a gigabyte
+    "-2^63": lambda array: np.full(array.shape, -(1 << 63)),
     "zeros": np.zeros_like,
     "ones": np.ones_like,
     "flat": np.ravel,

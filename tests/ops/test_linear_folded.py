@@ -131,8 +131,25 @@ def test_a_stream_too_narrow_rules_the_interval() -> None:
 def test_stored_and_loaded_it_is_the_same() -> None:
     design = alone(CASES["DSPs in pairs"])
     manifest, arrays = save_design(design)
+    assert {name: array.dtype.name for name, array in arrays.items() if "matrix" in name} == {
+        "component.fc.matrix": "int8"
+    }
     loaded = load_design({**manifest, "top": "dut", "nodes": []}, arrays)
     assert render(loaded) == render(design)
+    (component,) = loaded.components
+    assert isinstance(component, LinearFolded)
+    assert component.matrix.dtype == np.int64
+
+
+@pytest.mark.parametrize("most", [-128, 127, -129, 128, 1 << 15, 1 << 31])
+def test_stored_numbers_have_the_narrowest_type_that_holds_them(most: int) -> None:
+    layer = folded((4, 4), (2, 2), bias=Fixed(40, 4))
+    design = alone(replace(layer, bias=np.array([most, 0, 1, 2])))
+    manifest, arrays = save_design(design)
+    bits = max(8, 1 << (most.bit_length() if most > 0 else (~most).bit_length()).bit_length())
+    assert arrays["component.fc.bias"].dtype == np.dtype(f"int{bits}")
+    loaded = load_design({**manifest, "top": "dut", "nodes": []}, arrays)
+    assert loaded.components[0].bias.tolist() == [most, 0, 1, 2]  # type: ignore[attr-defined]
 
 
 def test_a_million_weights_are_written_quickly(tmp_path: Path) -> None:
@@ -141,6 +158,17 @@ def test_a_million_weights_are_written_quickly(tmp_path: Path) -> None:
         r"^    // (y\d+ \+= .+)\n(?:    // .+\n)*    \{(\d+'h[0-9a-f]+,?\s+)+", texts["dut_fc.sv"], re.MULTILINE
     )
     assert len(rows) == 1024
+
+
+def test_a_long_table_has_its_constants_and_no_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = folded((8, 8), (2, 2))
+    noted = render(alone(layer))["dut_fc.sv"]
+    monkeypatch.setattr("mase_hw.ops.linear.folded.NOTED_STEPS", layer.fold.steps - 1)
+    bare = render(alone(layer))["dut_fc.sv"]
+    assert " += " in noted
+    assert "y0 +=" not in bare
+    constants = re.compile(r"\d+'h[0-9a-f]+")
+    assert constants.findall(bare) == constants.findall(noted)
 
 
 @pytest.mark.slow

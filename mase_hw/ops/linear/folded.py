@@ -27,6 +27,7 @@ from mase_hw.ops.linear.folded_text import step_equations, word, words
 from mase_hw.ops.linear.matrix import Matrix
 
 Number = TypeVar("Number", bound=np.generic)
+NOTED_STEPS = 1 << 14  # a longer table has no comments: nobody reads them, and they are four times its constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class LinearFolded(Matrix):
         bits = array.rom_bits()
         roms = [np.concatenate(bits, 1)] if array.block_rom else bits
         steps = np.arange(1, fold.steps + 1)[:, None]  # 0 is an address that no step has
-        notes = ["no step", *step_equations(array)]
+        notes = ["no step", *step_equations(array)] if fold.steps <= NOTED_STEPS else []
         values = {
             "array": array,
             "fold": fold,
@@ -103,7 +104,7 @@ class LinearFolded(Matrix):
             "vector_last": _all(f"{name}_last" for name, _ in counters),
             "dense": dense,
             "roms": [words(rom if dense else spread(rom, counters)) for rom in roms if rom.shape[1]],
-            "rom_notes": [notes[n] for n in (steps if dense else spread(steps, counters))[:, 0]],
+            "rom_notes": [notes[n] for n in (steps if dense else spread(steps, counters))[:, 0]] if notes else [],
             "starts": [word(row, array.start_bits) for row in array.starts],
             "requantize": self._requantize,
             "kinds": {row.digit.name: row.digit for row in array.rows if row.digit}.values(),

@@ -165,3 +165,10 @@ def test_the_cuts_are_those_with_the_fewest_registers(rng: np.random.Generator) 
     assert len(others) > 1
     assert found.register_bits == min(other.register_bits for other in others)
     assert len({other.register_bits for other in others}) > 1
+
+
+def test_thousands_of_inputs_without_an_addition_take_no_square_of_them() -> None:
+    count = 100_000  # a matrix of their rows would be 80 GB
+    encoding = encode(AdderGraph(count, (), ()), np.full(count, -8), np.full(count, 7))
+    assert len(encoding.wires) == count
+    assert (encoding.wires[-1].offset, encoding.wires[-1].hi, encoding.flip[-1]) == (-8, 15, True)
