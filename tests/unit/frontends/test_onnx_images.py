@@ -79,6 +79,12 @@ def padded() -> Graph:
     return net
 
 
+def same() -> Graph:
+    """What does not divide evenly is padded behind, then before."""
+    net = stem().quant(3, 6).conv(4, 4, (2, 4), "conv2", auto_pad="SAME_UPPER").quant(2, 6)
+    return net.conv(2, 4, (4, 2), "conv3", auto_pad="SAME_LOWER").quant(2, 7)
+
+
 def normed() -> Graph:
     net = stem().quant(3, 6)
     net.features = 4
@@ -104,7 +110,7 @@ def sequence() -> Graph:
 
 
 NETS: dict[str, Callable[[], Any]] = {
-    made.__name__: made for made in (residual, depthwise, flattened, padded, normed, joined, sequence)
+    made.__name__: made for made in (residual, depthwise, flattened, padded, same, normed, joined, sequence)
 }
 
 
