@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mase_hw.untrusted import Folder, RefusedError, own_folder, parse_json, parse_npz, parse_toml, read_regular
+from mase_hw.untrusted import folder as folder_module
 
 LIMIT = 1 << 20
 
@@ -58,6 +59,25 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     assert Folder(tmp_path / "linked").read("file") == b""  # the folder itself is what the user named
     assert "is a link" in refusal(own_folder, tmp_path, "linked")
     assert "fifo is a FIFO" in refusal(Folder(tmp_path.parent).names, tmp_path.name)
+
+
+@pytest.mark.parametrize("name", ["rtl/top.sv", "top.sv"])
+def test_a_link_that_appears_after_the_check_is_not_followed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody swaps the file, or its folder, between the look at it and the opening."""
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "top.sv").write_text("of somebody else")
+    build = tmp_path / "build"
+    build.mkdir()
+    if name == "top.sv":
+        (build / name).symlink_to(secret / "top.sv")
+    else:
+        (build / "rtl").symlink_to(secret)
+    monkeypatch.setattr(folder_module, "_expect", lambda *given: None)
+    with pytest.raises(OSError, match="symbolic links|Not a directory"):
+        Folder(build).read(name)
 
 
 def test_files_have_a_limit(tmp_path: Path) -> None:
