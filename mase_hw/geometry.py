@@ -61,6 +61,11 @@ class Geometry:
         return self.taps == 1 and set(self.stride) == {1} and not any(map(any, self.padding))
 
     @property
+    def begins_outside(self) -> bool:
+        """The first windows of a row or a column are padding alone."""
+        return any(before >= reach for (before, _), reach in zip(self.padding, self.reach, strict=True))
+
+    @property
     def is_global(self) -> bool:
         """One window, and it is the whole frame."""
         return self.kernel == self.frame and not any(map(any, self.padding)) and set(self.dilation) == {1}

@@ -73,11 +73,17 @@ class Convolution(MatrixOperator):
         return (self._window_lanes(layer, choice)[0],), self.matrix_lanes(layer, choice)[1]
 
     def _window_lanes(self, layer: Layer, choice: Choice) -> tuple[int, int]:
-        """Lanes into and out of the window: some channels of one tap, or, where that is too slow, all taps."""
+        """Lanes into and out of the window: some channels of one tap, or, where that is too slow, all taps.
+
+        All taps at once are gathered while the last of them enters, so no window may be padding alone.
+        """
         channels, wanted = layer.in_features, self.matrix_lanes(layer, choice)[0]
         narrow = gcd(channels, wanted)
-        if geometry_of(layer).is_pointwise or narrow == wanted:
+        geometry = geometry_of(layer)
+        if geometry.is_pointwise or narrow == wanted:
             return wanted, wanted
+        if geometry.begins_outside:
+            return narrow, narrow
         inputs, outputs = self.sizes(layer)
         if isinstance(choice, Folded):
             steps = -(-inputs // choice.array_in) * -(-outputs // choice.array_out)

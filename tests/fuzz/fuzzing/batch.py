@@ -38,7 +38,13 @@ class Ran:
 
 
 def run_batch(
-    cases: Sequence[Case], folder: Path, cache: Path | None = None, seconds: int = SECONDS, *, simulated: bool = True
+    cases: Sequence[Case],
+    folder: Path,
+    cache: Path | None = None,
+    seconds: int = SECONDS,
+    *,
+    simulated: bool = True,
+    proved: bool = True,
 ) -> list[Ran]:
     """Every case through every step, in the order given. A step may take so many seconds."""
     results: dict[int, Result] = {}
@@ -63,7 +69,7 @@ def run_batch(
     for k, build in builds.items():
         if k not in results:
             with _timed(spent[k], "prove"):
-                results[k] = within(seconds, partial(_rest, cases[k], build, simulated), "prove")
+                results[k] = within(seconds, partial(_rest, cases[k], build, simulated, proved), "prove")
     return [Ran(case, results[k], builds.get(k), tuple(spent[k].items())) for k, case in enumerate(cases)]
 
 
@@ -75,10 +81,10 @@ def _timed(spent: dict[str, float], step: str) -> Iterator[None]:
     spent[step] = round(sum(os.times()[:4]) - begun, 1)
 
 
-def _rest(case: Case, build: Build, simulated: bool) -> Result:
+def _rest(case: Case, build: Build, simulated: bool, proved: bool) -> Result:
     if simulated:
         simulate_axis(case, build)
-    return prove_case(build)
+    return prove_case(build) if proved else Result("passed")
 
 
 def _simulate(members: Mapping[int, tuple[Case, Build]], work: Path, cache: Path | None) -> dict[int, CaseFailedError]:
@@ -147,6 +153,7 @@ def batch_job(members: Sequence[tuple[Case, Build]], work: Path) -> Job:
         watchdog=max(job.watchdog for job in jobs),
         drain=max(job.drain for job in jobs),
         fill=max(job.fill for job in jobs),
+        samples=count,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from fuzzing.hardware import draw_hardware, draw_target
+from fuzzing.images import draw_images
 from fuzzing.nets import Draw, Layer, Net, Shape, draw_net, names_of
 from fuzzing.types import Table, draw_types
 
@@ -46,10 +47,10 @@ class Case:
 
 
 @st.composite
-def cases(draw: Draw) -> Case:
+def cases(draw: Draw, images: bool = False) -> Case:
     """Mostly networks that can be built. One in eight asks for what may not be possible: that must be a Problem."""
     wild = draw(st.integers(0, 7)) == 7
-    net = draw_net(draw)
+    net = draw_images(draw) if images else draw_net(draw)
     sequential = net.chained and draw(st.booleans())
     names = names_of(net.layers, sequential)
     quantize = draw_types(draw, net, names, wild)
@@ -65,6 +66,6 @@ def cases(draw: Draw) -> Case:
         draw(st.sampled_from(CHECKPOINTS)),
         draw(st.sampled_from((0, 3, 24))) if len(net.shapes) == 1 else 0,  # a data set has one array
         draw(st.integers(0, 2**16)),
-        draw(st.sampled_from((4, 32, 100))),
+        draw(st.sampled_from((3, 8) if images else (4, 32, 100))),
         draw(st.integers(0, 2**16)),
     )

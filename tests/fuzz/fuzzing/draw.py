@@ -11,6 +11,7 @@ from fuzzing.cases import Case, cases
 from fuzzing.run import Result
 
 SHRINK_SECONDS = 600
+IMAGES = 1_000_000  # the number of the first case on images
 _QUIET = {"database": None, "deadline": None, "derandomize": False, "suppress_health_check": list(HealthCheck)}
 
 
@@ -23,7 +24,7 @@ def draw_case(number: int) -> Case:
 
     @seed(number)
     @settings(max_examples=2, phases=[Phase.generate], **_QUIET)  # type: ignore[arg-type]
-    @given(cases())
+    @given(cases(images=number >= IMAGES))
     def collect(case: Case) -> None:
         found.append(case)
 
@@ -36,11 +37,11 @@ class _StillFailsError(Exception):
 
 
 def shrink(
-    number: int, result: Result, run: Callable[[Case], Result], seconds: float = SHRINK_SECONDS
+    number: int, result: Result, run: Callable[[Case], Result], seconds: float = SHRINK_SECONDS, most: int = 10_000
 ) -> tuple[Case, Result]:
     """The smallest case found whose failure is of the kind of `result`, which case `number` gave.
 
-    `run` tries a case out. After `seconds` the smallest so far counts.
+    `run` tries a case out. After `seconds`, or `most` cases, the smallest so far counts.
     """
     first = draw_case(number)
     results = {repr(first): result}
@@ -50,13 +51,13 @@ def shrink(
 
     @seed(number)
     @settings(max_examples=2, phases=[Phase.generate, Phase.shrink], report_multiple_bugs=False, **_QUIET)  # type: ignore[arg-type]
-    @given(cases())
+    @given(cases(images=number >= IMAGES))
     def attempt(case: Case) -> None:
         nonlocal tried
         tried += 1
         key = repr(case)
         if key not in results:
-            late = time.monotonic() > end
+            late = time.monotonic() > end or tried > most
             results[key] = Result("passed") if late else run(case)
         if results[key].kind == result.kind:
             failing.append((case, results[key]))

@@ -68,7 +68,11 @@ def _forward(case: Case) -> list[str]:
     """Inputs are x0, x1 and so on, results y0, y1 and so on."""
     inputs = [f"x{k}" for k in range(len(case.shapes))]
     lines = [f"    def forward(self, {', '.join(inputs)}):"]
-    lines += [f"        {x} = {x}.flatten(1)" for x, shape in zip(inputs, case.shapes, strict=True) if len(shape) > 1]
+    lines += [
+        f"        {x} = {x}.flatten(1)"
+        for x, shape in zip(inputs, case.shapes, strict=True)
+        if len(shape) > 1 and not case.net.framed
+    ]
     if case.sequential:
         return [*lines, "        return self.net(x0)"]
     results = list(inputs)
@@ -123,6 +127,8 @@ def real_inputs(case: Case, count: int) -> list[np.ndarray]:
 
 
 def _construct(layer: Layer) -> str:
+    if layer.text:
+        return layer.text
     if layer.op == "linear":
         return f"nn.Linear({layer.inputs}, {layer.outputs}{'' if layer.bias else ', bias=False'})"
     if layer.op == "batch_norm1d":
@@ -146,8 +152,8 @@ def _state(case: Case) -> dict[str, torch.Tensor]:
     state: dict[str, torch.Tensor] = {}
     for k, layer in enumerate(case.layers):
         prefix = f"net.{k}" if case.sequential else f"l{k}"
-        shapes: dict[str, tuple[int, ...]] = {}
-        if layer.op == "linear":
+        shapes = dict(layer.tensors)
+        if layer.op == "linear" and not shapes:
             shapes = {"weight": (layer.outputs, layer.inputs)} | ({"bias": (layer.outputs,)} if layer.bias else {})
         elif layer.op == "batch_norm1d":
             shapes = dict.fromkeys(["weight", "bias"] if layer.bias else [], (layer.inputs,))
@@ -157,7 +163,7 @@ def _state(case: Case) -> dict[str, torch.Tensor]:
             state[f"{prefix}.{name}"] = torch.from_numpy(np.abs(values) if name == "running_var" else values)
         if len(layer.constant) > 1:
             state[f"c{k}"] = torch.tensor(layer.constant)
-        if layer.op == "batch_norm1d":
+        if layer.op in ("batch_norm1d", "batch_norm2d"):
             state[f"{prefix}.num_batches_tracked"] = torch.tensor(1)
     return state
 

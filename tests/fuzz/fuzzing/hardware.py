@@ -10,13 +10,20 @@ from hypothesis import strategies as st
 from fuzzing.nets import JOINS, REMOVED, Draw, Layer, Net
 from fuzzing.types import Table
 
-OFTEN = {"linear": 3, "batch_norm1d": 1}  # asked for in so many cases of so many and one; the others in one of four
+MATRICES = ("linear", "conv1d", "conv2d")
+OFTEN = {
+    "linear": 3,
+    "conv1d": 1,
+    "conv2d": 1,
+    "batch_norm1d": 1,
+    "batch_norm2d": 1,
+}  # asked for in so many cases of so many and one; the others in one of four
 
 
 def draw_hardware(draw: Draw, net: Net, names: tuple[str, ...], quantize: Table, fuse: bool, wild: bool) -> Table:
     """[passes.hardware], by name."""
     table: Table = {"by": "name"}
-    gone = (*REMOVED, *(["batch_norm1d"] if fuse and not wild else []))
+    gone = (*REMOVED, *(["batch_norm1d", "batch_norm2d"] if fuse and not wild else []))
     for layer, name in zip(net.layers, names, strict=True):
         often = OFTEN.get(layer.op)
         asked = draw(st.integers(0, 3)) == 3 if often is None else draw(st.integers(0, often)) > 0
@@ -34,7 +41,7 @@ def _node(draw: Draw, layer: Layer, bits: int, wild: bool) -> Table:
         if draw(st.booleans()):
             config[key] = draw(values)
 
-    if layer.op == "linear":
+    if layer.op in MATRICES:
         kind = draw(st.sampled_from(("auto", "unrolled", "serial", "folded")))
         maybe_kind = draw(st.booleans()) or kind == "unrolled"
         config |= {"implementation": kind} if kind != "auto" and maybe_kind else {}
@@ -60,7 +67,7 @@ def _lanes(draw: Draw, layer: Layer, config: Table, wild: bool) -> None:
         config["data_in_parallelism"] = draw(st.integers(1, layer.inputs) if wild else into)
     if draw(st.booleans()):
         out = _divisors(layer.outputs)
-        if layer.op != "linear":  # as many leave as enter
+        if layer.op not in MATRICES:  # as many leave as enter
             out = st.just(config["data_in_parallelism"]) if "data_in_parallelism" in config else into
         config["data_out_parallelism"] = draw(st.integers(1, layer.outputs) if wild else out)
 

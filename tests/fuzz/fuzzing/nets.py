@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Shape = tuple[int, ...]
 
-QUANTIZED = ("linear", "batch_norm1d")  # these need types; the others may go without
-REMOVED = ("identity", "dropout")  # not in the hardware
+QUANTIZED = (
+    "linear",
+    "batch_norm1d",
+    "conv1d",
+    "conv2d",
+    "batch_norm2d",
+)  # these need types; the others may go without
+REMOVED = ("identity", "dropout", "flatten")  # not in the hardware
 JOINS = ("add", "sub", "cat")
-CHAIN = ("linear", "relu", "linear", "batch_norm1d", "linear", *REMOVED, "mul")
-GRAPH = ("linear", "add", "relu", "sub", "linear", "cat", "mul", "add", "batch_norm1d", *REMOVED)
+CHAIN = ("linear", "relu", "linear", "batch_norm1d", "linear", "identity", "dropout", "mul")
+GRAPH = ("linear", "add", "relu", "sub", "linear", "cat", "mul", "add", "batch_norm1d", "identity", "dropout")
 FORMS = {  # how forward may call a layer; the first is the plainest
     "relu": ("module", "function"),
     "add": (*["operator"] * 6, "function", "method", "inplace"),
@@ -39,6 +45,8 @@ class Layer:
     bias: bool = True  # linear: has a bias; batch norm: has a scale and a shift of its own
     form: str = "module"
     constant: tuple[float, ...] = ()  # mul: one number, or one for each feature
+    text: str = ""  # how the module is made, where its sizes do not say it
+    tensors: tuple[tuple[str, Shape], ...] = ()  # and its parameters
 
     @property
     def inputs(self) -> int:
@@ -52,6 +60,7 @@ class Net:
     shapes: tuple[Shape, ...]
     layers: tuple[Layer, ...]
     outputs: tuple[int, ...]
+    framed: bool = False  # its input stays an image
 
     def result(self, layer: int) -> int:
         return len(self.shapes) + layer

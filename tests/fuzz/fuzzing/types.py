@@ -11,7 +11,17 @@ from fuzzing.nets import JOINS, QUANTIZED, REMOVED, Draw, Layer, Net
 
 Table = dict[str, Any]
 ROUNDINGS = ("integer", "integer_floor")
-HAND_ON = ("relu", "cat", *REMOVED)  # left unquantized, they hand the type that their readers want to what they read
+HAND_ON = (
+    "relu",
+    "cat",
+    "max_pool1d",
+    "max_pool2d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "upsample",
+    "zero_pad",
+    *REMOVED,
+)  # left unquantized, they hand the type that their readers want to what they read
 
 
 def draw_types(draw: Draw, net: Net, names: tuple[str, ...], wild: bool) -> Table:
@@ -73,7 +83,7 @@ def _agree(net: Net, keys: list[str], table: Table) -> None:
             groups.remove(other)
             group |= other
         groups.append(group)
-    for group in groups:
+    for group in filter(None, groups):  # an input without a type is refused
         first, *others = (table[key]["config"] for key in sorted(group))
         for config in others:
             config["name"], config["data_in_frac_width"] = first["name"], first["data_in_frac_width"]
