@@ -8,7 +8,8 @@ from mase_hw.ir import Component
 from mase_hw.ops.window import GlobalReduce, Reduce, Upsample, Window, WindowWide
 from mase_hw.prove.claims.claim import Reached
 from mase_hw.prove.netlist.netlist import Netlist
-from mase_hw.prove.reductions.prove import GlobalReduceProof, ReduceProof
+from mase_hw.prove.reductions.taps import ReduceProof
+from mase_hw.prove.reductions.whole import GlobalReduceProof
 from mase_hw.prove.windows.prove import WindowProof
 from mase_hw.prove.windows.upsample import UpsampleProof
 from mase_hw.prove.windows.wide import WideProof

@@ -90,6 +90,7 @@ LARGE: dict[str, Component] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_a_frame_of_224_x_224(name: str, tmp_path: Path) -> None:
     assert open_claims(claims(LARGE[name], tmp_path)) == []
