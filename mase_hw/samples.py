@@ -32,7 +32,8 @@ def run_samples(model: nn.Module, graph: MaseGraph, layers: LayerGraph, design: 
     y = run_quantized(graph, layers, design, dataset.x_test)
     for got, wanted in zip(y, design.results(*x), strict=True):
         assert np.array_equal(got, wanted), "the quantized torch model and the integer reference differ"
-    float_labels = forward(model, dataset.x_test)[0].argmax(1)
+    real = forward(model, dataset.x_test)[0]
+    float_labels = real.reshape(len(real), -1).argmax(1)  # an image of one position is a vector too
     return Samples(x, y, dataset.y_test, float_labels)
 
 
