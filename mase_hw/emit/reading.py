@@ -29,6 +29,7 @@ SAMPLES, FLOATS = "sim/samples.npz", "sim/floats.npz"
 # The largest file of each kind, in bytes.
 _LIMITS = {MANIFEST: 32 << 20, PARAMETERS: 256 << 20, SAMPLES: 512 << 20, FLOATS: 512 << 20}
 _RTL = 64 << 20
+_KINDS = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)  # the narrowest first
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,34 @@ class Samples:
         """The first output's vectors, of which the largest element is the class."""
         return self.outputs[0]
 
-    def arrays(self) -> dict[str, Integers]:
-        """By the names that they have in the build folder: x, x_1, ..., y, y_1, ..."""
+    def arrays(self) -> dict[str, np.ndarray]:
+        """By the names that they have in the build folder: x, x_1, ..., y, y_1, ...; in the narrowest integer type."""
         sides = {"x": self.inputs, "y": self.outputs}
         ports = {f"{key}_{k}" if k else key: rows for key, side in sides.items() for k, rows in enumerate(side)}
-        return {**ports, "labels": self.labels, "float_labels": self.float_labels}
+        every = {**ports, "labels": self.labels, "float_labels": self.float_labels}
+        return {name: _narrowed(rows) for name, rows in every.items()}
 
     @staticmethod
-    def of(arrays: Mapping[str, Integers], inputs: int, outputs: int) -> Samples:
+    def of(arrays: Mapping[str, np.ndarray], inputs: int, outputs: int) -> Samples:
         sides = [
-            tuple(arrays[f"{key}_{k}" if k else key] for k in range(count))
+            tuple(_widened(arrays[f"{key}_{k}" if k else key]) for k in range(count))
             for key, count in (("x", inputs), ("y", outputs))
         ]
-        return Samples(sides[0], sides[1], arrays["labels"], arrays["float_labels"])
+        return Samples(sides[0], sides[1], _widened(arrays["labels"]), _widened(arrays["float_labels"]))
+
+
+def _narrowed(rows: Integers) -> np.ndarray:
+    """The same numbers in the fewest bytes."""
+    if not rows.size:
+        return rows
+    lo, hi = int(rows.min()), int(rows.max())
+    kind = next(kind for kind in _KINDS if np.iinfo(kind).min <= lo and hi <= np.iinfo(kind).max)
+    return rows.astype(kind)
+
+
+def _widened(rows: np.ndarray) -> Integers:
+    """Integers of any type as int64; anything else stays what it is, and is refused where builds are checked."""
+    return rows.astype(np.int64) if rows.dtype.kind in "iu" and rows.dtype != np.uint64 else rows
 
 
 @dataclass(frozen=True)

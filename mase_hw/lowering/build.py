@@ -1,4 +1,4 @@
-"""From a plan to the finished design: the components, and the FIFOs in front of joins."""
+"""From a plan to the finished design: the components, and the FIFOs in front of joins and windows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from mase_hw.cost.cost import PREDICTED, Cost
 from mase_hw.diagnostics import Collector
 from mase_hw.ir.design import Design
 from mase_hw.layers import LayerGraph
+from mase_hw.lowering.ahead import ahead_depths
 from mase_hw.lowering.choose import choose
 from mase_hw.lowering.lower import Branching, Edge, lower
 from mase_hw.lowering.optimize import Plan
-from mase_hw.lowering.skips import Make, Trials, exact_depths
+from mase_hw.lowering.skips import Depths, Make, Trials, exact_depths
 
 TRIES = 4  # plans that leave ever more room for the FIFOs in front of joins
 BUDGETS = {
@@ -90,8 +91,13 @@ def finished(
 ) -> Finished:
     """The design of a plan. A FIFO depth that the user asks for is kept if it is smaller, unless it would deadlock."""
 
-    def make(depths: Mapping[Edge, int]) -> Design:
+    def make_any(depths: Depths) -> Design:
         return lower(target.top, graph, plan.choices, target, Branching(plan.forks, depths), verified=False)
+
+    ahead = ahead_depths(graph, plan.choices, make_any, target.target_interval)
+
+    def make(depths: Depths) -> Design:
+        return make_any({**ahead, **depths})
 
     depths = exact_depths(graph, make)
     asked = _asked(graph, plan, depths)
@@ -128,7 +134,10 @@ def _slower(
 
 
 def _missed(design: Design, target: HardwareTarget) -> tuple[str, ...]:
-    """Every layer keeps to the target, but a line buffer that still holds one frame may keep the next one waiting."""
+    """Every layer keeps to the target, but a window may keep the next frame waiting.
+
+    FIFOs in front of windows were tried, unless the user has said how deep they are.
+    """
     wanted, found = target.target_interval, design.schedule.interval
     if wanted is None or found <= wanted:
         return ()
@@ -148,7 +157,7 @@ def _report(
     config: HardwareConfig | None,
     problems: Collector,
 ) -> None:
-    trials = Trials(graph, make)
+    trials = Trials(graph, depths, make)
     for name in dict.fromkeys(edge[0] for edge in asked if asked[edge] < depths[edge]):
         most = max(depth for edge, depth in depths.items() if edge[0] == name)
         low, high = 1, most

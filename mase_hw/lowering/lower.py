@@ -23,7 +23,7 @@ BUFFERED = True  # a fork whose ready comes from a register, unless a plan says 
 
 @dataclass(frozen=True)
 class Branching:
-    """What is decided where streams part and meet: how forks are built, and the FIFOs in front of joins."""
+    """What is decided where streams part, meet and wait: how forks are built; FIFOs before joins and windows."""
 
     forks: Mapping[str, bool] = field(default_factory=dict)  # by result: whether its fork is buffered
     depths: Mapping[Edge, int] = field(default_factory=dict)  # beats that wait in front of an input; 0: no FIFO
@@ -132,7 +132,7 @@ class _Maker:
 
     def _fifo(self, edge: Edge, x: Stream) -> list[Component]:
         depth = self.branching.depths.get(edge, 0)
-        name = fifo_name(edge)
+        name = fifo_name(self.graph, edge)
         return [Fifo(name, (x,), (x.renamed(f"{name}_out"),), depth)] if depth else []
 
     def finished(self) -> tuple[Component, ...]:
@@ -200,9 +200,10 @@ def legal(components: Sequence[Component], free: Callable[[str], str]) -> tuple[
     return tuple(made)
 
 
-def fifo_name(edge: Edge) -> str:
-    """The FIFO in front of an input of a join."""
-    return f"{edge[0]}_skip{edge[1]}"
+def fifo_name(graph: LayerGraph, edge: Edge) -> str:
+    """The FIFO in front of an input of a join, or in front of a layer that reads windows."""
+    name, port = edge
+    return f"{name}_skip{port}" if len(graph.by_name[name].inputs) > 1 else f"{name}_ahead"
 
 
 def _node(layer: Layer, choice: Choice, x: Stream, y: Stream, made: Sequence[Component]) -> BuiltNode:

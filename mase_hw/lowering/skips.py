@@ -9,7 +9,7 @@ what is tried differs in these FIFOs alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from mase_hw.ir.component import Component
@@ -30,20 +30,16 @@ def join_edges(graph: LayerGraph) -> list[Edge]:
     return [(layer.name, port) for layer in graph.layers if len(layer.inputs) > 1 for port in range(len(layer.inputs))]
 
 
-def skip_fifos(graph: LayerGraph) -> set[str]:
-    """Names of the FIFOs that may stand in front of joins."""
-    return {fifo_name(edge) for edge in join_edges(graph)}
-
-
 class Trials:
-    """Designs that differ in the FIFOs in front of joins. They are as `make` makes them, but for names."""
+    """Designs that differ in the FIFOs on these edges. They are as `make` makes them, but for names."""
 
-    def __init__(self, graph: LayerGraph, make: Make) -> None:
-        self.base = make(dict.fromkeys(join_edges(graph), 1))
+    def __init__(self, graph: LayerGraph, edges: Collection[Edge], make: Make) -> None:
+        self.base = make(dict.fromkeys(edges, 1))
+        self._names = {edge: fifo_name(graph, edge) for edge in edges}
 
     def design(self, depths: Depths) -> Design:
         """A FIFO of depth 0 is not there; then a skid buffer may have to be."""
-        wanted = {fifo_name(edge): depth for edge, depth in depths.items()}
+        wanted = {self._names[edge]: depth for edge, depth in depths.items()}
         kept: list[Component] = []
         instead: dict[str, Stream] = {}  # the stream into a FIFO that is not there, by the one out of it
         for component in self.base.components:
@@ -64,9 +60,12 @@ class Trials:
         design = self.design(depths)
         return schedule_within(design.components, design.inputs, design.outputs, wanted)
 
+    def fifo(self, edge: Edge) -> Component:
+        return self.base.component(self._names[edge])
+
     def held(self, timing: Schedule, edge: Edge) -> int:
         """Beats that a FIFO holds at the most; UNLIMITED where they become ever more."""
-        return timing.most[self.base.component(fifo_name(edge)).input.name]
+        return timing.most[self.fifo(edge).input.name]
 
     def unlimited(self, edge: Edge) -> int:
         """A depth that is never reached by what waits for another branch.
@@ -77,7 +76,7 @@ class Trials:
         """
         streams = self.base.streams
         if any(stream.frame for stream in streams):
-            return 1024 + 2 * self.base.component(fifo_name(edge)).input.sample_beats
+            return 1024 + 2 * self.fifo(edge).input.sample_beats
         return 1024 + 2 * max(stream.sample_beats for stream in streams)
 
 
@@ -97,7 +96,7 @@ def exact_depths(graph: LayerGraph, make: Make) -> dict[Edge, int]:
     edges = join_edges(graph)
     if not edges:
         return {}
-    trials = Trials(graph, make)
+    trials = Trials(graph, edges, make)
     depths = {edge: trials.unlimited(edge) for edge in edges}
     wanted = trials.design(depths).schedule
     for edge in edges:

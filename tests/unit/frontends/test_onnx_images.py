@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from qonnx_nets import samples
 
 from mase_hw.config_file import load_config
 from mase_hw.diagnostics import Collector, ProblemsError
+from mase_hw.emit import read_build
 from mase_hw.frontends.onnx_file import read_onnx
 from mase_hw.layers import LayerGraph
 from mase_hw.models import input_shapes, load_model
@@ -205,3 +208,39 @@ def test_what_is_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(ProblemsError) as caught:
         read_onnx(path)
     assert text in caught.value.problems[0].message
+
+
+DATA = """
+import numpy as np
+
+
+def load():
+    drawn = np.random.default_rng(1)
+    return drawn.normal(0, 3, (12, 3, 6, 7)).astype(np.float32), drawn.integers(0, 5, 12)
+"""
+
+
+def _command(*arguments: str, folder: Path) -> str:
+    command = [sys.executable, "-m", "mase_hw", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_residual_network_from_the_file_to_simulated_rtl(tmp_path: Path) -> None:
+    """Of 420 cycles every layer needs some or all; 5 more were lost without the FIFO in front of conv2's window."""
+    residual().save(tmp_path / "net.onnx")
+    (tmp_path / "data.py").write_text(DATA)
+    lines = ['model = "net.onnx"', 'dataset = "data.py:load"', "[hardware]", "target_interval = 420"]
+    (tmp_path / "net.toml").write_text("\n".join(lines))
+    assert "missed" not in _command("emit", "net.toml", "--out", "b", folder=tmp_path)
+    build = read_build(tmp_path / "b")
+    assert build.design.schedule.interval == 420
+    assert any(component.name == "conv2_ahead" for component in build.design.components)
+    assert build.samples is not None
+    assert build.samples.float_labels.shape == (12,)
+    options = ("--engine", "native", "--only", "design", "--vectors", "4", "--samples", "12")
+    told = _command("sim", "b", *options, folder=tmp_path)
+    assert "interval 420 predicted, 420 simulated" in told
+    assert "12 data set" in told
