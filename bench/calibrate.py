@@ -77,7 +77,7 @@ def compare(stored: Mapping[str, Any]) -> list[Compared]:
 
 def predict(made: Design) -> Cost:
     """The top of a pipe has one gate beside it, which makes its enable."""
-    return made.cost() + Cost(lut=isinstance(made.components[0], Pipe))
+    return made.cost() + Cost(lut=any(isinstance(component, Pipe) for component in made.components))
 
 
 def error_of(compared: Iterable[Compared], figure: str) -> Error | None:
@@ -110,7 +110,7 @@ def measure(config: Config, made: Design) -> tuple[Cost, str]:
         for name, text in render(made).items():
             files.append(Path(folder) / name)
             files[-1].write_text(text, encoding="utf-8")
-        done = synthesize(files, made.name, dsp=config["kind"] == "folded_dsp", timeout=TIMEOUT)
+        done = synthesize(files, made.name, dsp=config["kind"].endswith("_dsp"), timeout=TIMEOUT)
     assert done.total.depth == done.depth
     return done.total, done.tool
 

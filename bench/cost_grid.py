@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import frame_grid
+import joined_grid
 import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file
@@ -21,6 +22,7 @@ from mase_hw.ir.component import Component
 from mase_hw.ir.finish import Result
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.ir.stream import Stream
+from mase_hw.lowering.lower import legal
 from mase_hw.numerics import Fixed, Rounding, to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import align
@@ -54,6 +56,7 @@ COUNTS = {
     "serial_trained": 4,
     "unrolled_trained": 4,
     **frame_grid.COUNTS,
+    **joined_grid.COUNTS,
 }
 # Both halves of a kind's earlier draw were looked at when its formula was made, so it was drawn again from new numbers.
 DRAWN_AGAIN = {"norm_beats": (1,), "cast": (1,), "relu": (1,), "fifo": (3,)}
@@ -80,9 +83,11 @@ def half(name: str) -> str:
 
 
 def design(config: Config) -> Design:
-    """A design of this component alone."""
-    component = build(config)
-    found = Design("dut", (replace(component, outputs=(component.output.renamed("data_out_0"),)),))
+    """A design of this component alone, or of a layer's components."""
+    made = joined_grid.build(config) if config["kind"] in joined_grid.COUNTS else [build(config)]
+    last = made[-1]
+    outputs = tuple(y.renamed(f"data_out_{k}") for k, y in enumerate(last.outputs))
+    found = Design("dut", legal([*made[:-1], replace(last, outputs=outputs)], lambda name: name))
     found.verify()
     return found
 
@@ -98,6 +103,8 @@ def build(config: Config) -> Component:
 def _draw(kind: str, rng: np.random.Generator) -> Config:
     if kind in frame_grid.COUNTS:
         return frame_grid.draw(kind, rng)
+    if kind in joined_grid.COUNTS:
+        return joined_grid.draw(kind, rng)
     if kind.endswith("_trained"):
         return _draw_trained(kind.removesuffix("_trained"), rng)
 

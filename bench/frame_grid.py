@@ -25,7 +25,7 @@ from mase_hw.ops.window import (
 )
 
 Config = dict[str, Any]
-COUNTS = {"window": 14, "window_wide": 6, "reduce": 8, "global_reduce": 6, "depthwise": 6, "upsample": 6}
+COUNTS = {"window": 32, "window_wide": 16, "reduce": 16, "global_reduce": 12, "depthwise": 12, "upsample": 12}
 
 
 def draw(kind: str, rng: np.random.Generator) -> Config:

@@ -40,7 +40,8 @@ def fork(width: int, branches: int, *, buffered: bool) -> Cost:
 def concat(width: int, ports: int, beats: int) -> Cost:
     """A multiplexer over the parts, a counter of beats, a register."""
     index = max(1, (beats - 1).bit_length())
-    lut = width * -(-(ports - 1) // 2) + 2 * ports + index + wraps(beats)
+    selected = 2 if wraps(beats // ports) else 3  # further parts in a LUT: their number is bits of the counter, or not
+    lut = width * -(-(ports - 1) // selected) + 2 * ports + index + wraps(beats)
     held = Cost(lut=lut, ff=width + index + 1, depth=1 + (index > SHORT))
     return held + chain(index - 1) if index > SHORT else held
 

@@ -26,11 +26,14 @@ class Plan(Protocol):
 
 DIVIDED = 0.6  # LUTs for each bit of an addition within a division
 DIVIDED_SITES = 1.0
-CONTROL = 6  # LUTs of the handshakes
-COUNTER = 0.9  # LUTs for each bit of a counter, with the constants that it steps by
-CHAINED = 0.42  # further sites for each bit: carry chains that registers drive
+SLOT, FREE, LINE = 4.1, 3.56, 2.15  # LUTs for each bit of these counters of a window, with what they step by
+UNEVEN_SLOTS = 11.1  # LUTs where the slots are no power of two
+CHAINED, CHAINED_SLOT, CHAINED_LESS = 0.84, 4.1, 4.9  # further sites: carry chains that registers drive
+CHAINED_PITCH, CHAINED_UNEVEN = 6.5, 2.3  # where slots begin at no power of two, and where they are none
 SHORT = 2  # bits of a counter that has no carry chain
-PADDED_ROW = 4  # LUTs for each row of taps that can be padding
+WIDE, WIDE_BEYOND, WIDE_STORED = 8.75, 4.75, 7.55  # LUTs of a window in one beat: dimensions beyond the frame, a memory
+WIDE_CHAINED, WIDE_STORED_CHAINED = 2.7, 6.2
+REPEATED, REPEATED_BIT, REPEATED_CHAINED = 5.2, 6.4, 4.9  # of an upsampling: for each bit of an address, of a column
 NARROW_DEPTH, NARROW_BITS = 32, 14  # of a RAM32M16
 DEEP_DEPTH, DEEP_BITS = 64, 7  # of a RAM64M8
 
@@ -45,13 +48,16 @@ def line_memory(width: int, depth: int, block: bool) -> Cost:
     return Cost(lut=width * -(-(banks - 1) // 3), lutram=cells)
 
 
-def window_cost(plan: Plan, counters: Sequence[int], padded_rows: int) -> Cost:
-    """`counters` are the bits of its counters; rows of taps that can be padding are compared one by one."""
+def window_cost(plan: Plan, counters: Mapping[str, int], *, uneven_slots: bool, uneven_pitch: bool) -> Cost:
+    """`counters` are the bits of its counters, by name. Slots or their pitch are uneven if no power of two."""
     memory = line_memory(plan.width, plan.slots * plan.pitch, plan.block_ram)
-    bits = sum(counters)
-    lut = round(COUNTER * bits) + PADDED_ROW * padded_rows + CONTROL
-    chains = Cost(sites=round(CHAINED * bits), carry=sum(-(-each // 4) for each in counters if each > SHORT))
-    return memory + chains + Cost(lut=lut, ff=bits + 1 + (0 if plan.block_ram else plan.width), depth=5)
+    bits, slot = sum(counters.values()), counters["slot"]
+    lut = SLOT * slot + FREE * counters["free"] + LINE * counters["line"] + UNEVEN_SLOTS * uneven_slots
+    bare = CHAINED * bits - CHAINED_SLOT * slot - CHAINED_LESS
+    bare += CHAINED_UNEVEN * uneven_slots + CHAINED_PITCH * uneven_pitch
+    carry = sum(-(-each // 4) for each in counters.values() if each > SHORT)
+    control = Cost(sites=round(lut) + max(0, round(bare)), lut=round(lut), carry=carry, depth=5)
+    return memory + control + Cost(ff=bits + 1 + (0 if plan.block_ram else plan.width))
 
 
 def reduce_cost(lanes: int, bits: int, out_bits: int, counts: Sequence[int], *, most: bool, selects: bool) -> Cost:
@@ -97,16 +103,24 @@ def depthwise_cost(array: Array, requantize: Mapping[str, Any]) -> Cost:
     return batch_norm_cost(array, steps, latency, requantize) + sums
 
 
-def wide_cost(stored: int, depth: int, block: bool, held: int, counts: Sequence[int], padded_rows: int) -> Cost:
-    """A memory of `stored` bits for each column, `held` bits of registers, and counters of the walk."""
+def wide_cost(stored: int, depth: int, block: bool, held: int, counts: Sequence[int], beyond: int) -> Cost:
+    """A memory of `stored` bits for each column, `held` bits of registers, and counters of the walk.
+
+    The walk goes beyond the frame in `beyond` dimensions.
+    """
     memory = line_memory(stored, depth, block) if stored else Cost()
     counters = sum((_counter(count) for count in counts if count > 1), Cost())
-    return memory + counters + Cost(lut=2 + 3 * padded_rows, ff=held + 1, depth=3)
+    lut = round(WIDE + WIDE_BEYOND * beyond + WIDE_STORED * (stored > 0))
+    sites = lut + round(WIDE_CHAINED + WIDE_STORED_CHAINED * (stored > 0))
+    return memory + Cost(sites=sites, lut=lut, ff=counters.ff + held + 1, carry=counters.carry, depth=3 + (stored > 0))
 
 
-def upsample_cost(width: int, words: int, block: bool, counts: Sequence[int]) -> Cost:
-    """A buffer with its counters, and the output register."""
+def upsample_cost(width: int, words: int, block: bool, columns: int, counts: Sequence[int]) -> Cost:
+    """A buffer of `columns` positions with its counters, and the output register."""
     memory = line_memory(width, words, block)
     counters = sum((_counter(count) for count in (*counts, words, words, words + 1) if count > 1), Cost())
-    lut = 8 if words > 1 else 4
-    return memory + counters + Cost(lut=lut + (words - 1).bit_length(), ff=1 + (0 if block else width), depth=3)
+    index = (words - 1).bit_length()
+    lut = round(REPEATED + REPEATED_BIT * index)
+    sites = lut + round(REPEATED_CHAINED * (columns - 1).bit_length())
+    ff = counters.ff + 1 + (0 if block else width)
+    return memory + Cost(sites=sites, lut=lut, ff=ff, carry=counters.carry, depth=max(1, index - 1))

@@ -91,7 +91,7 @@ class Upsample(Component):
 
     def cost(self) -> Cost:
         words, counts = self.input.beats * self.width, (self.input.beats, self.width, *self.repeats)
-        return upsample_cost(self.input.width, words, self.in_block_ram, counts)
+        return upsample_cost(self.input.width, words, self.in_block_ram, self.width, counts)
 
 
 def upsample(name: str, x: Stream, factors: tuple[int, ...], block_ram: bool | None = None) -> Upsample:

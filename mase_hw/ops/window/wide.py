@@ -135,9 +135,9 @@ class WindowWide(Component):
         lines, (rows, columns) = self.lines, self.walks
         stored = (lines.reach[0] - 1) * self.input.width
         held = lines.kernel[0] * lines.reach[1] * self.input.width
-        padded = sum(bool(self._outside(lines.reach[0] - 1 - i * lines.dilation[0])) for i in range(lines.kernel[0]))
+        beyond = sum(walk.steps > walk.size for walk in self.walks)
         counts = (rows.steps, columns.steps, *lines.stride)
-        return wide_cost(stored, lines.frame[1], self.block_ram, held, counts, padded)
+        return wide_cost(stored, lines.frame[1], self.block_ram, held, counts, beyond)
 
 
 def window_wide(

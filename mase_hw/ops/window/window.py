@@ -141,10 +141,25 @@ class Window(Component):
     def cost(self) -> Cost:
         values, plan = self._values(), self.plan
         lines = plan.lines
-        counts = [*(count for _, count in plan.nest), lines.out[0], plan.slots, plan.slots * plan.pitch]
-        bits = [(count - 1).bit_length() for count in counts]
-        bits += [values["column_bits"], values["free_bits"], int(plan.begin > 0)]
-        return window_cost(plan, bits, len(values["padded_rows"]))
+        counts = {**dict(plan.nest), "line": lines.out[0], "slot": plan.slots, "write": plan.slots * plan.pitch}
+        bits = {name: (count - 1).bit_length() for name, count in counts.items()}
+        if not values["padded_rows"] and self._rows_alike:
+            bits["line"] = 0  # synthesis sees that nothing depends on it
+        bits |= {"column": values["column_bits"], "free": values["free_bits"], "begun": int(plan.begin > 0)}
+        several = plan.slots > 1
+        uneven = {
+            "uneven_slots": several and not values["slots_power"],
+            "uneven_pitch": several and not values["power"],
+        }
+        return window_cost(plan, bits, **uneven)
+
+    @property
+    def _rows_alike(self) -> bool:
+        """Whether the last row of windows leads on as every other one does."""
+        plan, needs = self.plan, self._needs()
+        if plan.lines.has_tail or "last_row" in needs or needs.get("row", needs["sample"]) != needs["sample"]:
+            return False
+        return plan.slot_step("row") == plan.slot_step("sample")
 
 
 def _bits(count: int) -> int:
