@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.interrupts import uninterrupted
 from mase_hw.isolated import python_command, tool_environment
 from mase_hw.language.check import HINT, MOST, judge, refusals
 from mase_hw.language.text import Found
@@ -27,13 +28,15 @@ def check_apart(files: Mapping[str, bytes], top: str, folder: Path = Path()) -> 
         "top": top,
         "limits": [limits.seconds, limits.memory],
     }
-    done = subprocess.run(
-        python_command("-c", _CHILD),
-        input=json.dumps(asked).encode(),
-        env=tool_environment(),
-        capture_output=True,
-        check=False,
-    )
+    with uninterrupted():  # it ends within its limits, in a second as a rule, and is not left behind
+        done = subprocess.run(
+            python_command("-c", _CHILD),
+            input=json.dumps(asked).encode(),
+            env=tool_environment(),
+            capture_output=True,
+            check=False,
+            start_new_session=True,
+        )
     if done.returncode:
         text = f"{folder}: it cannot be read with {limits}"
         last = done.stderr.decode("utf-8", errors="replace").strip().splitlines()[-1:]

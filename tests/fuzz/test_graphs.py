@@ -95,8 +95,9 @@ def test_a_planted_bug_is_shrunk_to_a_toml(monkeypatch: pytest.MonkeyPatch, tmp_
     with monkeypatch.context() as planted:
         planted.setattr(Finish, "execute", floor_everything)
         runs = lambda case: emitted(case, tmp_path / "work")  # noqa: E731
-        number, result = next((n, r) for n in range(100) if (r := runs(draw_case(n))).kind == "traceback in emit")
-        case, smallest = shrink(number, result, runs, seconds=3600, most=25)
+        several = (n for n in range(200) if draw_case(n).samples and len(draw_case(n).layers) > 1)
+        number, result = next((n, r) for n in several if (r := runs(draw_case(n))).kind == "traceback in emit")
+        case, smallest = shrink(number, result, runs, seconds=3600, most=150)
         assert smallest.kind == result.kind
         assert size(case) < size(draw_case(number))
         folder = save_case(case, smallest, tmp_path / "saved")

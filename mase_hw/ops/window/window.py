@@ -103,8 +103,9 @@ class Window(Component):
         at = [(k * lines.stride[1] - lines.padding[1][0] + lines.reach[1]) * blocks - 1 for k in range(lines.out[1])]
         if first >= len(at) - 2:
             return f"column_q == column_t'({at[-2] if len(at) > 1 else 0})"
-        above = f" && column_q <= column_t'({at[-1]})" if at[0] < 0 else ""
-        return f"column_q >= column_t'({at[first]}){above}"
+        tests = [f"column_q >= column_t'({at[first]})"] if at[first] else []  # no column is below 0
+        tests += [f"column_q <= column_t'({at[-1]})"] if at[0] < 0 else []
+        return " && ".join(tests) or "1'b1"
 
     def _padded_rows(self) -> list[str]:
         """For each row of taps that may lie outside of the frame, in which rows of windows it does."""

@@ -140,24 +140,25 @@ def _run(command: Sequence[str], folder: Path, timeout: float | None, limits: Li
     """Exit code and output of a child that never outlives us: not after the time limit, nor after Ctrl-C."""
     _log.debug("%s  (in %s)", shlex.join(command), folder)
     with tempfile.TemporaryFile() as log:
-        with uninterrupted():  # or a child that has just started would be lost
-            child = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=tool_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            limits.of_child(child.pid)
+        child: subprocess.Popen[bytes] | None = None
         try:
+            with uninterrupted():  # or a child that has just started would be lost
+                child = subprocess.Popen(
+                    command,
+                    cwd=folder,
+                    env=tool_environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                limits.of_child(child.pid)
             child.wait(timeout)
         except subprocess.TimeoutExpired:
             text = f"Yosys did not read the RTL within {timeout:g} seconds, and was ended"
             raise ProblemsError(Problem(text, hint="give it more with --timeout, or leave that out")) from None
         finally:
-            if child.poll() is None:
+            if child is not None and child.poll() is None:
                 with contextlib.suppress(ProcessLookupError):  # it may end by itself just now
                     os.killpg(child.pid, signal.SIGKILL)
                 child.wait()

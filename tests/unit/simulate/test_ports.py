@@ -100,8 +100,9 @@ BROKEN = {
     "a wrong value": (
         "assign data_out_1 = out_q;",
         "assign data_out_1 = out_q ^ 16'd2;",
-        "none: data_out_1 (joined): vector 12 element 2 (lane 0): expected 0, got 1, cycle 41",
-        "none: copies_out_1 (copies): vector 0 element 0 (lane 0): expected -128, got -126, cycle 1; made by copies",
+        "none: data_out_1 (joined): sample 2 row 0 column 0 channel 2 (lane 0): expected 0, got 1, cycle 41",
+        "none: copies_out_1 (copies): sample 0 row 0 column 0 channel 0 (lane 0): expected -128, got -126, cycle 1; "
+        "made by copies",
     ),
     "a branch that never comes": (
         "assign data_out_0_valid = pending_q[0];",
