@@ -30,6 +30,8 @@ VERILATE = (
 COMPILE = ("-std=c++20", "-O1", "-fno-tree-ter", "-w", "-fPIC", "-fvisibility=hidden")
 RUNTIME = ("verilated", "verilated_threads")
 _HEADERS = ("verilated.h", "verilated_syms.h")
+_HEADER = "runtime.h"
+_KEEP_RUNTIMES = 12
 _DEFINES = {
     "VERILATOR": 1,
     "VM_COVERAGE": 0,
@@ -81,7 +83,7 @@ def build_library(files: Sequence[Path], top: str, cache: Path | None = None, to
         units = split(work / "cc", driver)
         total = len(units.apart) + 1
         runtime = runtime_of(tools, cache)
-        objects, fresh = _objects(tools, units.apart, units.rest, work, runtime, cache)
+        objects, fresh = _objects(tools, units.apart, units.rest, work, header_of(tools, cache), cache)
         compiled.extend(fresh)
         link = ["-shared", "-o", str(aside / LIBRARY), *map(str, objects), *map(str, sorted(runtime.glob("*.o")))]
         compile_all(tools, [[*link, "-pthread", "-Wl,-Bsymbolic"]])
@@ -119,29 +121,43 @@ def compile_flags(tools: Toolchain) -> list[str]:
 
 
 def runtime_of(tools: Toolchain, cache: Path | None) -> Path:
-    """Verilator's runtime as objects, and a precompiled header."""
+    """Verilator's runtime as objects."""
     flags = compile_flags(tools)
 
     def make(aside: Path) -> None:
-        header = aside / "runtime.h"
-        header.write_text("".join(f'#include "{name}"\n' for name in _HEADERS), encoding="utf-8")
         include = tools.verilator_root / "include"
         jobs = [["-c", str(include / f"{name}.cpp"), "-o", str(aside / f"{name}.o")] for name in RUNTIME]
-        if tools.cxx.precompiles:
-            jobs.append(["-x", "c++-header", str(header), "-o", f"{header}.gch"])
         compile_all(tools, [[*flags, *job] for job in jobs])
 
     folder = store.root(cache) / "runtime"
-    place = store.entry(folder, store.key([*tools.identity(), *flags, *RUNTIME, *_HEADERS]), make, lock=True)
-    store.prune(folder, keep=6)
+    place = store.entry(folder, store.key([*tools.identity(), *flags, *RUNTIME]), make, lock=True)
+    store.prune(folder, keep=_KEEP_RUNTIMES)
     return place
 
 
+def header_of(tools: Toolchain, cache: Path | None, *, once: bool = False) -> Path:
+    """Verilator's headers as one, precompiled. `once`: only if it is there; making it costs as much as four uses."""
+    flags = compile_flags(tools)
+
+    def make(aside: Path) -> None:
+        header = aside / _HEADER
+        header.write_text("".join(f'#include "{name}"\n' for name in _HEADERS), encoding="utf-8")
+        if tools.cxx.precompiles:
+            compile_all(tools, [[*flags, "-x", "c++-header", str(header), "-o", f"{header}.gch"]])
+
+    folder, key = store.root(cache) / "runtime", store.key([*tools.identity(), *flags, *_HEADERS])
+    if once and not (folder / key).is_dir():
+        return tools.verilator_root / "include" / _HEADERS[-1]
+    place = store.entry(folder, key, make, lock=True)
+    store.prune(folder, keep=_KEEP_RUNTIMES)
+    return place / _HEADER
+
+
 def _objects(
-    tools: Toolchain, apart: dict[str, str], rest: str, work: Path, runtime: Path, cache: Path | None
+    tools: Toolchain, apart: dict[str, str], rest: str, work: Path, header: Path, cache: Path | None
 ) -> tuple[list[Path], list[str]]:
     """An object for each unit; those of components from the cache where their text is known."""
-    flags = [*compile_flags(tools), "-include", str(runtime / "runtime.h"), "-x", "c++", "-c"]
+    flags = [*compile_flags(tools), "-include", str(header), "-x", "c++", "-c"]
     folder = store.root(cache) / "units"
     places = {name: folder / store.key([*tools.identity(), *flags, text]) for name, text in apart.items()}
     fresh = [name for name, place in places.items() if not place.is_dir()]

@@ -16,7 +16,7 @@ from mase_hw import resources
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit.manifest import expect_name, file_names
 from mase_hw.simulate import cache as store
-from mase_hw.simulate.native_build import LIBRARY, compile_flags, runtime_of
+from mase_hw.simulate.native_build import LIBRARY, compile_flags, header_of, runtime_of
 from mase_hw.simulate.process import run
 from mase_hw.simulate.toolchain import find
 from mase_hw.simulate.verilate import compile_all, problems, verilator_env, verilator_limits
@@ -109,7 +109,7 @@ def build_replay(files: Sequence[Path], name: str, text: str, cache: Path | None
         runtime = runtime_of(tools, cache)
         units = [*sorted((work / "cc").glob("*.cpp")), code]
         (work / "unit.cc").write_text("".join([_QUICK, *(f'#include "{path}"\n' for path in units)]), encoding="utf-8")
-        command = [*compile_flags(tools), "-include", str(runtime / "runtime.h"), f"-I{work / 'cc'}"]
+        command = [*compile_flags(tools), "-include", str(header_of(tools, cache, once=True)), f"-I{work / 'cc'}"]
         compile_all(tools, [[*command, "-x", "c++", "-c", str(work / "unit.cc"), "-o", str(work / "unit.o")]])
         objects = [work / "unit.o", *sorted(runtime.glob("*.o"))]
         link = ["-shared", "-o", str(aside / LIBRARY), *map(str, objects), "-pthread", "-Wl,-Bsymbolic"]
