@@ -102,6 +102,10 @@ def prove_design(
 def _progress(design: Design, unsure: Sequence[str]) -> str:
     """No deadlock, whatever the stalls: the components' handshakes, each proved to be its model's, put together."""
     found = design.progress
+    if not found.goes_on and not found.stuck:
+        raise NotProvedError(
+            f"the slowest run of the control models has not repeated itself after {found.beats:,} beats"
+        )
     if not found.goes_on:
         raise NotProvedError(f"it stops; beats wait on {', '.join(found.stuck)}", refuted=True)
     if unsure:
