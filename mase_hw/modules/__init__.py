@@ -27,6 +27,7 @@ from mase_hw.modules.pool import (
 from mase_hw.modules.quantizer import Quantizer
 from mase_hw.modules.relu import ReLUInteger
 from mase_hw.modules.resize import UpsampleInteger, ZeroPadInteger
+from mase_hw.modules.thresholds import Thresholds, ThresholdsInteger
 from mase_hw.ops.operator import Operator, operators
 
 
@@ -64,6 +65,8 @@ __all__ = [
     "ReLUInteger",
     "Statistics",
     "SubInteger",
+    "Thresholds",
+    "ThresholdsInteger",
     "UpsampleInteger",
     "ZeroPadInteger",
     "quantized_modules",

@@ -25,7 +25,7 @@ from mase_hw.ops.pages import Page
 
 MODULES = (
     *("linear.operator", "relu", "batch_norm1d", "add", "mul", "cat"),
-    *("batch_norm2d", "conv", "pool", "resize"),
+    *("batch_norm2d", "conv", "pool", "resize", "thresholds"),
 )
 LISTED = ("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul")  # before those of other packages
 MEMORIES = (None, False, True)  # by depth, all in LUT RAM, all in block RAM

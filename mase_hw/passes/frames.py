@@ -115,7 +115,7 @@ def on_frame(node: fx.Node, shape: Shape) -> bool:
     """Whether a node works position by position, in a way that a long vector could not."""
     op, rank = get_mase_op(node), len(shape(node))
     read = list(activations_of(node).values())
-    if op in ON_FRAMES or op == "batch_norm1d":
+    if op in ON_FRAMES or op in ("batch_norm1d", "thresholds"):
         return bool(read) and len(shape(read[0])) > 2
     if op == "mul" and rank > 2:
         module = get_node_module(node)

@@ -16,6 +16,7 @@ from mase_hw.graph import get_mase_op, get_node_actual_target, get_node_module, 
 from mase_hw.graph.joins import BRANCH_OPS, operands, why_not_plain
 from mase_hw.layers import Layer, Order
 from mase_hw.modules import MulInteger, QuantizedMixin
+from mase_hw.modules.thresholds import Thresholds
 from mase_hw.modules.windows import upsample_factors
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.operator import built_operators, operator_of, operators
@@ -179,11 +180,18 @@ class NodeLayers:
         if not layer.frame and result.order is not None:
             layer = replace(layer, order=as_order(result.order))
         module = get_node_module(node)
-        if not isinstance(module, QuantizedMixin) or module.bypass:
+        quantized = module if isinstance(module, QuantizedMixin) and not module.bypass else None
+        if quantized is None and not isinstance(module, Thresholds):
             return layer, result
         try:
-            integers = reordered(module.integers(), order)
-            spec = module.spec
+            spec = QuantSpec() if quantized is None else quantized.spec
+            if isinstance(module, Thresholds):
+                integers = reordered(module.exact_integers(layer.name, layer.out_features), order)
+                types = module.types(layer.name)
+                spec = replace(spec, weight=types[0], bias=types[1])
+            else:
+                assert quantized is not None
+                integers = reordered(quantized.integers(), order)
             if isinstance(module, MulInteger):
                 integers = {"scale": integers["scale"][: layer.out_features]}  # a number is repeated for all positions
                 spec = spec if spec.weight is not None else replace(spec, weight=module.constant_type)
@@ -233,7 +241,11 @@ def reordered(integers: dict[str, Integers], order: Integers | None) -> dict[str
     if order is None:
         return integers
     return {
-        name: values if name == "bias" else values[:, order] if values.ndim == 2 else values[order]
+        name: values
+        if name in ("bias", "levels")
+        else values[:, order]
+        if values.ndim == 2 and name != "thresholds"
+        else values[order]
         for name, values in integers.items()
     }
 

@@ -294,7 +294,7 @@ mlp.py:12: error: the model has no layer that becomes hardware
         """\
 model.toml:20: error: passes.quantize.sigmoid: sigmoid cannot be quantized
    20 | [passes.quantize.sigmoid.config]
-  hint: quantized forms exist for adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, amax, avg_pool1d, avg_pool2d, batch_norm1d, batch_norm2d, cat, conv1d, conv2d, linear, max_pool1d, max_pool2d, mean, mul, relu, sub, upsample, zero_pad: take this entry out
+  hint: quantized forms exist for adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, amax, avg_pool1d, avg_pool2d, batch_norm1d, batch_norm2d, cat, conv1d, conv2d, linear, max_pool1d, max_pool2d, mean, mul, relu, sub, thresholds, upsample, zero_pad: take this entry out
   note: act is the Sigmoid called at mlp.py:13
 """,  # noqa: E501
     ),
@@ -313,7 +313,7 @@ model.toml:4: error: passes.quantize: dense is no operator type
     4 | [passes.quantize.dense.config]
   hint: operator types: adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d,
         add, amax, avg_pool1d, avg_pool2d, batch_norm1d, batch_norm2d, cat, conv1d, conv2d, linear,
-        max_pool1d, max_pool2d, mean, mul, relu, sub, upsample, zero_pad
+        max_pool1d, max_pool2d, mean, mul, relu, sub, thresholds, upsample, zero_pad
 """,
     ),
     "node name": (

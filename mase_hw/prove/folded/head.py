@@ -16,6 +16,7 @@ from mase_hw.ir import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.folded.places import Places
+from mase_hw.prove.folded.steps import check_address, check_nest
 from mase_hw.prove.netlist.cones import Cones, Given, grid
 from mase_hw.prove.netlist.netlist import Cell, Net
 from mase_hw.prove.words.carried import Value
@@ -26,9 +27,11 @@ from mase_hw.prove.words.words import Words
 class Head:
     """Raises where anything is not as stated."""
 
+    word = "word"
+
     def __init__(self, places: Places, x: Stream, cones: Cones) -> None:
         self.places, self.fold, self.x, self.cones = places, places.fold, x, cones
-        self.names = [name for name, _ in places.counters]
+        self.lanes, self.inputs = places.fold.p_in, places.inputs
         self.deep = places.rows > 1
 
     def check_counters(self) -> None:
@@ -64,33 +67,13 @@ class Head:
             raise NotProvedError("a step is issued in other cases than those that were stated")
 
     def _check_steps(self) -> None:
-        lasts: list[str] = []
-        for name, count in self.places.counters:
-            value, issue, *inner = grid(count, 2, *map(self.cones.values, lasts))
-            moves = issue & np.all([np.ones_like(issue), *inner], axis=0)
-            given = {f"{name}_q": value, "issue": issue, **dict(zip(lasts, inner, strict=True))}
-            self.cones.check_register(f"{name}_q", 0, given, np.where(moves, (value + 1) % count, value))
-            value = np.arange(count)
-            self.cones.check_net(f"{name}_last", {f"{name}_q": value}, value == count - 1)
-            lasts.append(f"{name}_last")
+        lasts = check_nest(self.cones, self.places.counters, "issue")
         for name, those in (("pass_last", [last for last in lasts if last != "block_last"]), ("vector_last", lasts)):
             ends = grid(1, *[2] * len(those))
             self.cones.check_net(name, dict(zip(those, ends[1:], strict=True)), np.all(ends[1:] or [ends[0] == 0], 0))
 
     def steps(self) -> Given:
-        """What the counters hold at every step; raises where the address of the tables is something else."""
-        cones, found = self.cones, {f"{name}_q": values for name, values in self.places.steps.items()}
-        if not self.names:
-            return found
-        side_by_side = tuple(net for name in self.names for net in cones.named(f"{name}_q"))
-        if cones.named("address") != side_by_side:
-            at, issue, last = grid(self.fold.steps, 2, 2)
-            given = {"address": at, "issue": issue, "vector_last": last}
-            real = last == (at == self.fold.steps - 1)
-            wanted = np.where(issue, (at + 1) % self.fold.steps, at)
-            cones.check_register("address", 0, {name: each[real] for name, each in given.items()}, wanted[real])
-            found["address"] = np.arange(self.fold.steps)
-        return found
+        return check_address(self.cones, self.places.counters, "issue", self.fold.steps)
 
     def _check_write(self) -> None:
         """Bank after bank, row after row, to the last beat of a vector."""

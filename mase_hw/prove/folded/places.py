@@ -43,15 +43,6 @@ class Places:
         return [(name, count) for name, count in found if count > 1]
 
     @cached_property
-    def steps(self) -> dict[str, Integers]:
-        """What each counter holds at every step of a vector."""
-        at, found = np.arange(self.fold.steps), {}
-        for name, count in self.counters:
-            found[name] = at % count
-            at = at // count
-        return found
-
-    @cached_property
     def inputs(self) -> Integers:
         """The input element of each [step of a pass, lane]."""
         fold, step = self.fold, np.arange(self.fold.words)[:, None]

@@ -11,14 +11,13 @@ from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.linear.folded import LinearFolded
 from mase_hw.ops.linear.folded_control import FOLDED
 from mase_hw.prove.claims.claim import NotProvedError, Reached
-from mase_hw.prove.claims.replay import Adder
-from mase_hw.prove.claims.widths import looked_at
 from mase_hw.prove.claims.witness import find_witness
 from mase_hw.prove.control.line import Line, find_line
 from mase_hw.prove.folded.head import Head
 from mase_hw.prove.folded.places import Places
 from mase_hw.prove.folded.rows import Array
 from mase_hw.prove.folded.tail import Tail
+from mase_hw.prove.folded.widths import prove_accumulators
 from mase_hw.prove.netlist.cones import Cones
 from mase_hw.prove.netlist.netlist import Netlist
 from mase_hw.prove.words.reference import rows_of
@@ -103,33 +102,9 @@ class FoldedProof:
         """The accumulators are as wide as their widest finished sum, which two inputs show."""
         if self._offset is None or self._array is None:
             raise NotProvedError("its values were not proved")
-        lanes = accumulators(self.netlist, self._array)
-        factors, _ = rows_of(self.component)
         lo, hi = (side + self._offset for side in self._bounds)
-        needed = np.array([max(int(b), ~int(a), 1).bit_length() + 1 for a, b in zip(lo, hi, strict=True)])
-        widest = int(np.lexsort((hi - lo, needed))[-1])
-        (block, lane), *_ = np.argwhere(Places(self.fold).outputs == widest)
-        adder = lanes[int(lane)]
-        if adder.bits > needed[widest]:
-            raise NotProvedError(f"{adder.cell.source}: {adder.bits} bits for sums that need {needed[widest]}")
-        ends = np.asarray(self.component.input.bounds, np.int64)
-        inputs = [np.where(factors[widest] * sign > 0, ends[1], ends[0]) for sign in (-1, 1)]
-        sums = int(lo[widest]), int(hi[widest])
-        for x, total in zip(inputs, sums, strict=True):
-            self._array.check_reaches(int(block), int(lane), x, total)
-        reached = Reached(adder.cell.source, adder.bits, sums, (tuple(inputs[0].tolist()), tuple(inputs[1].tolist())))
-        text = "an array of accumulators: it holds both bounds of its widest sum, run step by step"
-        return f"{text}, and has no bit to spare", (reached,)
-
-
-def accumulators(netlist: Netlist, array: Array) -> dict[int, Adder]:
-    """The adders whose sums are rounded, by their output lane; raises where there are others."""
-    adders = looked_at(netlist, accumulates=True)
-    lanes = range(array.fold.p_out)
-    found = {k: adder for k in lanes for adder in adders.values() if adder.cell.ports["Y"] == array.next(k)}
-    if len(found) != len(adders) or len(found) != len(lanes):
-        raise NotProvedError("it has adders that are no accumulators")
-    return found
+        outputs = Places(self.fold).outputs
+        return prove_accumulators(self.netlist, self._array, rows_of(self.component)[0], (lo, hi), outputs)
 
 
 def check_model(places: Places, control: StagedControl, depth: int) -> None:

@@ -11,15 +11,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.linear.folded import LinearFolded
+from mase_hw.ops.window.depthwise import Depthwise
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.control.line import Line
-from mase_hw.prove.folded.head import Head
 from mase_hw.prove.netlist.cones import Cones, Given, grid
 from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
 from mase_hw.prove.words.carried import Value
@@ -31,17 +32,38 @@ _ROW = re.compile(r"gen_stage\d+\[(\d+)\]\.row(\d+)")
 Nets = tuple[Net, ...]
 
 
+class Steps(Protocol):
+    """The head: what a step takes."""
+
+    word: str  # the name of its inputs
+    lanes: int
+
+    @property
+    def inputs(self) -> Integers:
+        """The input element of each [step of a block, lane]; -1: padding."""
+        ...
+
+    @property
+    def x_bits(self) -> int:
+        """Bits of each input."""
+        ...
+
+    def steps(self) -> Given:
+        """What the counters hold at every step."""
+        ...
+
+
 class Array:
     """What a step adds: `factors[step, output lane, input lane]`, `constants[step, output lane]`, modulo the bits."""
 
-    def __init__(self, component: LinearFolded, head: Head, netlist: Netlist, line: Line) -> None:
-        self.component, self.head, self.fold = component, head, component.fold
+    def __init__(self, component: LinearFolded | Depthwise, head: Steps, netlist: Netlist, line: Line) -> None:
+        self.component, self.head, self.fold = component, head, component.array.fold
         self.cones = Cones(as_wires(netlist, line))
         self.steps = head.steps()
-        self.word = self.cones.named("word")
+        self.word = self.cones.named(head.word)
         self.parts = {net for name, nets in netlist.names.items() if re.fullmatch(r"part\d+", name) for net in nets}
         steps, lanes = self.fold.steps, self.fold.p_out
-        self.factors = np.zeros((steps, lanes, self.fold.p_in), np.int64)
+        self.factors = np.zeros((steps, lanes, head.lanes), np.int64)
         self.constants = np.zeros((steps, lanes), np.int64)
         self.bases: list[int] = []
         self.bits, rest = divmod(len(self.cones.named("acc_q")), lanes)
@@ -77,10 +99,10 @@ class Array:
         """Raises unless the steps of a block, run on numbers one after another, end with this sum in the adder."""
         fold, size = self.fold, self.head.x_bits
         steps = np.arange(block * fold.words, (block + 1) * fold.words)
-        inputs = np.where(self.head.places.inputs < 0, 0, x[self.head.places.inputs]) & (1 << size) - 1
+        inputs = np.where(self.head.inputs < 0, 0, x[self.head.inputs]) & (1 << size) - 1
         nets, start = self.next(lane), self.cones.named(f"gen_stage0[{lane}].t0")
         given: dict[Nets, Integers] = {start: self._numbers(start)[steps]} if set(start) != {"0"} else {}
-        given |= {self.word[k * size : (k + 1) * size]: inputs[:, k] for k in range(fold.p_in)}
+        given |= {self.word[k * size : (k + 1) * size]: inputs[:, k] for k in range(self.head.lanes)}
         codes = self.cones.behind(nets, {*self.word, *self.parts}) & self.parts
         given |= {(net,): self._numbers((net,))[steps] for net in codes if isinstance(net, int)}
         once = self.cones.numbers(nets, {**given, "first_q": 1}, len(steps), "a step")

@@ -14,6 +14,7 @@ from mase_hw.numerics import Fixed
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.cast import Cast
 from mase_hw.ops.linear.folded import LinearFolded
+from mase_hw.ops.window.depthwise import Depthwise
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.control.automaton import MARKS
 from mase_hw.prove.control.line import Line
@@ -26,8 +27,10 @@ from mase_hw.prove.words.reference import Reference
 class Tail:
     """Raises where anything is not as stated."""
 
-    def __init__(self, component: LinearFolded, cones: Cones, line: Line) -> None:
-        self.component, self.fold, self.cones, self.line = component, component.fold, cones, line
+    issue, pass_last = "issue", "pass_last"  # nets: a step goes into the line; it is the last of its block
+
+    def __init__(self, component: LinearFolded | Depthwise, cones: Cones, line: Line) -> None:
+        self.component, self.fold, self.cones, self.line = component, component.array.fold, cones, line
 
     def check_control(self) -> None:
         self._check_marks()
@@ -35,7 +38,7 @@ class Tail:
         finished = (cones.named("last_q")[-1],)
         fin, free, last = grid(2, 2, 2)
         cones.check_net("enable", {finished: fin, "free": free}, (1 - fin) | free)
-        cones.check_net("done", {finished: fin, "free": free}, fin & free)
+        self._check_done(finished)
         mark: Given = {finished: fin, "enable": free, self._mark("last_q"): last}
         ending = cones.after("last_q")[-1:]
         cones.check(ending, {"rst": 1}, np.array([0]), "last_q after reset")
@@ -50,6 +53,10 @@ class Tail:
         else:
             self._check_whole()
 
+    def _check_done(self, finished: Nets) -> None:
+        fin, free = grid(2, 2)
+        self.cones.check_net("done", {finished: fin, "free": free}, fin & free)
+
     def _mark(self, name: str) -> Nets:
         """A mark at the end of the line."""
         return (self.cones.named(name)[self.line.depth - 1],)
@@ -60,11 +67,11 @@ class Tail:
         sizes = {name: cones.bits(name) for name in ("active_q", "last_q")}
         if sizes != {"active_q": self.line.depth, "last_q": self.line.depth + 1}:
             raise NotProvedError("its marks are not those of the line")
-        issue, last = grid(2, cones.values("pass_last"))
+        issue, last = grid(2, cones.values(self.pass_last))
         stated = {self._mark("active_q")[0]: issue, self._mark("last_q")[0]: issue & last}
         for k, net in enumerate(marks):
             if net in stated:
-                given = {"issue": issue, "pass_last": last}
+                given = {self.issue: issue, self.pass_last: last}
                 cones.check([self.line.entries[k]], given, stated[net], "a mark of a step")
                 if any(value >> k & 1 for value in self.line.empty):
                     raise NotProvedError("there are steps in the line after reset")

@@ -19,7 +19,7 @@ from mase_hw.ops.pages import Built, Page
 
 NAMES = [
     *("linear", "relu", "conv1d", "conv2d", "batch_norm1d", "batch_norm2d", "add", "sub", "mul", "cat"),
-    *("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d", "zero_pad", "upsample"),
+    *("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d", "zero_pad", "upsample", "thresholds"),
     *("cast", "requantize", "fifo", "gather", "scatter", "skid_buffer", "fork"),
 ]
 CASES = [(page, way) for page in pages().values() for way in page.built]
