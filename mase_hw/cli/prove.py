@@ -101,8 +101,9 @@ def _model(build: Build, config: Config, say: Callable[[str], None]) -> Claim:
 
     say(f"{config.path.name} is quantized again")
     from mase_hw.flow import prepare  # torch
+    from mase_hw.samples import reals
 
-    again = prepare(config).compiled.design
+    again = prepare(config).compiled
     holds = ("config", "checkpoint", *(["model"] if is_onnx(config.model) else []))  # the integers come from these
     names = sorted({file.name for what, file in config.sources.items() if what in holds})
-    return claim_model(build.design, again, " and ".join(names))
+    return claim_model(build.design, again.design, " and ".join(names), (build.reals, reals(again.layers)))

@@ -176,6 +176,8 @@ def _accuracy(checked: Checked, build: Build) -> list[str]:
     hardware = "not known: no sample of the data set ran" if of_those is None else f"{of_those['quantized']:.2%}"
     if not checked.outcome.passed:
         hardware = f"not known: the run {ended}"
-    elif 0 < ran < count:
-        hardware += f" of the first {ran} of {count} samples"
-    return [f"  accuracy: float {software['float']:.2%}, quantized {software['quantized']:.2%}, hardware {hardware}"]
+    lines = [f"  accuracy: float {software['float']:.2%}, quantized {software['quantized']:.2%}"]
+    if of_those is None or not 0 < ran < count or not checked.outcome.passed:
+        return [f"{lines[0]}, hardware {hardware}"]
+    same = ", ".join(f"{name} {of_those[name]:.2%}" for name in ("float", "quantized"))
+    return [f"{lines[0]} of {count} samples", f"  of the first {ran} of them: {same}, hardware {hardware}"]

@@ -22,6 +22,7 @@ SAMPLERS: tuple[Sampler, ...] = ("tpe", "random", "nsgaii", "brute")
 DIRECTIONS: tuple[Direction, ...] = ("minimize", "maximize")
 SPLITS = {"train_dataloader": "train", "val_dataloader": "val", "test_dataloader": "test"}
 SW_RUNNERS = ("basic_evaluation", "basic_train")
+SW_METRICS = ("loss", "accuracy")  # what either of them measures
 # What each hardware runner measures. It is the list that a wrong name is answered with.
 HW_RUNNERS = {
     "average_bitwidth": ("average_bitwidth", "memory_density"),
@@ -85,7 +86,7 @@ class SearchConfig:
     """The whole of [search]. `direction` None: one objective for each metric, otherwise their sum."""
 
     space: SpaceConfig
-    evaluation: Evaluation
+    evaluation: Evaluation | None  # None: no sw_runner, nothing is measured in software
     training: ShortTraining | None
     compare_to: int
     hw_runners: tuple[str, ...]
@@ -128,7 +129,7 @@ def parse_search(mapping: Mapping[str, Any], problems: Collector, places: Places
         training=training,
         compare_to=compare_to,
         hw_runners=hw_runners,
-        metrics=_metrics(_inner(strategy, "metrics"), direction, hw_runners),
+        metrics=_metrics(_inner(strategy, "metrics"), direction, evaluation is not None, hw_runners),
         sampler=sampler,
         n_trials=setup.integer("n_trials", None, 1),
         n_jobs=_jobs(setup),
@@ -162,12 +163,12 @@ def _space(top: Table) -> SpaceConfig:
     return SpaceConfig(name, PerNode(by, default or Choices(), read, subject, table.places))  # type: ignore[arg-type]
 
 
-def _sw_runner(strategy: Table) -> tuple[Evaluation, ShortTraining | None]:
+def _sw_runner(strategy: Table) -> tuple[Evaluation | None, ShortTraining | None]:
     eval_mode = strategy.boolean("eval_mode", True)
     runners = _inner(strategy, "sw_runner")
     runners.only(SW_RUNNERS)
-    if not any(key in runners.values for key in SW_RUNNERS):
-        runners.problem("no runner is given", hint=f"add one of {', '.join(SW_RUNNERS)}")
+    if not runners.values:
+        return None, None
     table, evaluation = runners.table("basic_evaluation"), Evaluation()
     if table is not None:
         table.only(["data_loader", "num_samples"])
@@ -221,9 +222,9 @@ def _direction(setup: Table) -> Direction | None:
     return cast(Direction, setup.choice("direction", "maximize", DIRECTIONS))
 
 
-def _metrics(table: Table, total: Direction | None, hw_runners: tuple[str, ...]) -> tuple[Metric, ...]:
+def _metrics(table: Table, total: Direction | None, software: bool, hw_runners: tuple[str, ...]) -> tuple[Metric, ...]:
     table.only(METRICS)
-    measured = {"loss", "accuracy", *(name for runner in hw_runners for name in HW_RUNNERS[runner])}
+    measured = {*(SW_METRICS if software else ()), *(name for runner in hw_runners for name in HW_RUNNERS[runner])}
     metrics = []
     for name, usual in METRICS.items():
         entry = table.table(name)
@@ -231,8 +232,9 @@ def _metrics(table: Table, total: Direction | None, hw_runners: tuple[str, ...])
             continue
         entry.only(["scale", "direction", "at_least", "at_most"])
         if name not in measured:
-            runner = next(key for key, names in HW_RUNNERS.items() if name in names)
-            table.problem(f"nothing measures {name}", name, hint=f"add [search.strategy.hw_runner.{runner}]")
+            found = [f"hw_runner.{key}" for key, names in HW_RUNNERS.items() if name in names]
+            runner = found[0] if found else f"sw_runner.{SW_RUNNERS[0]}"
+            table.problem(f"nothing measures {name}", name, hint=f"add [search.strategy.{runner}]")
         direction = cast(Direction, entry.choice("direction", usual, DIRECTIONS))
         bounds = [entry.number(key, None) for key in ("at_least", "at_most")]
         objective = any(key in entry.values for key in ("scale", "direction")) or not entry.values

@@ -8,14 +8,14 @@ grows with the beats that move, not with cycles times components (`engine.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from mase_hw.ir.component import Component
 from mase_hw.ir.engine import ROOM, STOPPED, Clocked, advance
-from mase_hw.ir.layout import Layout, Runner
+from mase_hw.ir.layout import Layout, Portion, Runner, separate
 from mase_hw.ir.plumbing_control import FIFO, LEAST, MOST, UNLIMITED
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
@@ -40,6 +40,15 @@ class PortCycles:
     seen: Integers  # cycles of the first beats; the last `period` of them repeat
     period: int
     period_cycles: int
+
+    @property
+    def interval(self) -> Fraction:
+        """Cycles per sample in steady state."""
+        return Fraction(self.period_cycles * self.stream.sample_beats, self.period)
+
+    def later(self, cycles: int) -> PortCycles:
+        """The same, so many cycles later."""
+        return replace(self, seen=self.seen + cycles)
 
     def cycles(self, first: int, count: int) -> Integers:
         """The cycles of `count` beats from beat `first` on."""
@@ -67,9 +76,8 @@ class Schedule:
 
     @property
     def interval(self) -> Fraction:
-        """Cycles per sample in steady state."""
-        port = self.outputs[0]
-        return Fraction(port.period_cycles * port.stream.sample_beats, port.period)
+        """Cycles per sample in steady state; of parts that no stream joins the slowest one's."""
+        return max(port.interval for port in self.outputs)
 
     def no_later_than(self, other: Schedule) -> bool:
         """Whether no output beat of any sample leaves later than it does there."""
@@ -86,20 +94,42 @@ def _no_later(one: PortCycles, other: PortCycles) -> bool:
 
 def schedule(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Schedule:
     """The schedule of a design, every input always offered and every output always taken."""
-    found = _Run(components, inputs, outputs).until_it_repeats()
-    assert found is not None
-    return found
+    found = [_Run(part).until_it_repeats() for part in separate(components, inputs, outputs)]
+    return _together([each for each in found if each is not None], inputs, outputs)
 
 
 def schedule_within(
     components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream], wanted: Schedule
 ) -> Schedule | None:
     """The same, or None once an output beat is later than it is wanted; what stops is later than anything."""
-    try:
-        found = _Run(components, inputs, outputs).until_it_repeats(wanted)
-    except DeadlockError:
-        return None
-    return found if found is not None and found.no_later_than(wanted) else None
+    ends = {x.name: port for x, port in zip((*inputs, *outputs), (*wanted.inputs, *wanted.outputs), strict=True)}
+    parts: list[Schedule] = []
+    for part in separate(components, inputs, outputs):
+        own = ([ends[x.name] for x in side] for side in (part.inputs, part.outputs))
+        try:
+            found = _Run(part).until_it_repeats(_from_the_first(*own))
+        except DeadlockError:
+            return None
+        if found is None:
+            return None
+        parts.append(found)
+    whole = _together(parts, inputs, outputs)
+    return whole if whole.no_later_than(wanted) else None
+
+
+def _from_the_first(inputs: Sequence[PortCycles], outputs: Sequence[PortCycles]) -> Schedule:
+    """The schedule of a part, in which cycle 0 is the one of its own first input beat."""
+    first = min(int(port.seen[0]) for port in inputs)
+    own, out = (tuple(port.later(-first) for port in side) for side in (inputs, outputs))
+    return Schedule(own, out, {})
+
+
+def _together(parts: Sequence[Schedule], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Schedule:
+    """The schedule of all parts, which start at the same reset. Cycle 0 is that of the first beat of any."""
+    first = min(int(port.seen[0]) for part in parts for port in part.inputs)
+    ends = {port.stream.name: port.later(-first) for part in parts for port in (*part.inputs, *part.outputs)}
+    most = {name: count for part in parts for name, count in part.most.items()}
+    return Schedule(tuple(ends[x.name] for x in inputs), tuple(ends[y.name] for y in outputs), most)
 
 
 @dataclass(frozen=True)
@@ -113,10 +143,10 @@ class _Check:
 
 
 class _Run:
-    """All groups of a design from reset."""
+    """All groups of a part of a design from reset."""
 
-    def __init__(self, components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> None:
-        self.layout = layout = Layout(components, inputs, outputs)
+    def __init__(self, part: Portion) -> None:
+        self.layout = layout = Layout(part.components, part.inputs, part.outputs)
         count, parts = len(layout.streams), len(layout.controls)
         ports = [*layout.sources, *layout.sinks]
         self.ports = [layout.streams[s] for s in ports]
@@ -136,7 +166,7 @@ class _Run:
         self.least: list[tuple[int, ...]] = []  # beats in each FIFO without limit, at the least, before each check
 
     def until_it_repeats(self, wanted: Schedule | None = None) -> Schedule | None:
-        """None once an output beat is later than it is wanted."""
+        """The cycles since reset. None once an output beat is later than it is wanted."""
         port, compared = self.ports[self.first], [0] * len(self.ports)
         seen: dict[bytes, _Check] = {}
         while True:
@@ -200,11 +230,11 @@ class _Run:
 
     def _repeat(self, old: _Check, new: _Check) -> Schedule:
         """Everything since the old one comes again and again."""
-        run, start = self.runner.run, self._start()
+        run = self.runner.run
         found = [
             PortCycles(
                 stream,
-                np.array(run.moves[k][: new.moved[k]], np.int64) - start,
+                np.array(run.moves[k][: new.moved[k]], np.int64),
                 new.moved[k] - old.moved[k],
                 new.cycle - old.cycle,
             )

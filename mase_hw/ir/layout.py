@@ -60,6 +60,33 @@ def groups(components: Sequence[Component]) -> list[Group]:
     return [Group(tuple(run)) for run in found]
 
 
+@dataclass(frozen=True)
+class Portion:
+    """A part of a design that shares no stream with the rest of it, in the design's order."""
+
+    components: tuple[Component, ...]
+    inputs: tuple[Stream, ...]
+    outputs: tuple[Stream, ...]
+
+
+def separate(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> list[Portion]:
+    """The parts of a design that no stream joins. Each goes its own way: one may stop while another goes on."""
+    portions: list[tuple[set[str], list[Component]]] = [({stream.name}, []) for stream in inputs]
+    for component in components:
+        names = {stream.name for stream in (*component.inputs, *component.outputs)}
+        met = [portion for portion in portions if portion[0] & names]
+        portions = [portion for portion in portions if portion not in met]
+        portions.append((names.union(*(each[0] for each in met)), [*(c for each in met for c in each[1]), component]))
+    order = {component.name: k for k, component in enumerate(components)}
+    return [
+        Portion(
+            tuple(sorted(own, key=lambda component: order[component.name])),
+            *(tuple(stream for stream in side if stream.name in names) for side in (inputs, outputs)),
+        )
+        for names, own in portions
+    ]
+
+
 class Layout:
     """The groups of a design from reset, their streams numbered: the inputs first, then in the order of writing."""
 

@@ -20,15 +20,16 @@ import numpy as np
 
 from mase_hw.ir.component import Component
 from mase_hw.ir.engine import STOPPED, Slow, crawl, settle
-from mase_hw.ir.layout import Layout, Runner
+from mase_hw.ir.layout import Layout, Portion, Runner, separate
+from mase_hw.ir.plumbing import Fifo
 from mase_hw.ir.stream import Stream
 
-_MAX_SAMPLES = 64  # after which the registers must have repeated themselves
+_MAX_SAMPLES = 64  # after which the registers must have repeated themselves, once all FIFOs are full
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Whether the design goes on for ever; if not, `stuck` has the streams that wait, and for what."""
+    """Whether the design goes on for ever; if not, `stuck` has the streams that wait. None: it is not known."""
 
     goes_on: bool
     beats: int  # moved until it was known
@@ -37,29 +38,13 @@ class Progress:
 
 def progress(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Progress:
     """Inputs are always offered, in the end, and outputs always taken."""
-    found = []
-    for part in _parts(components):
-        names = {stream.name for component in part for stream in (*component.inputs, *component.outputs)}
-        ends = ([stream for stream in side if stream.name in names] for side in (inputs, outputs))
-        found.append(_part_goes_on(part, *ends))
+    found = [_part_goes_on(part) for part in separate(components, inputs, outputs)]
     stuck = tuple(name for part in found for name in part.stuck)
     return Progress(all(part.goes_on for part in found), sum(part.beats for part in found), stuck)
 
 
-def _parts(components: Sequence[Component]) -> list[list[Component]]:
-    """The components by parts that share no stream, each in the order of the design."""
-    parts: list[tuple[set[str], list[Component]]] = []
-    for component in components:
-        names = {stream.name for stream in (*component.inputs, *component.outputs)}
-        met = [part for part in parts if part[0] & names]
-        parts = [part for part in parts if part not in met]
-        parts.append((names.union(*(part[0] for part in met)), [*(c for part in met for c in part[1]), component]))
-    order = {component.name: k for k, component in enumerate(components)}
-    return [sorted(part, key=lambda component: order[component.name]) for _, part in parts]
-
-
-def _part_goes_on(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Progress:
-    layout = Layout(components, inputs, outputs)
+def _part_goes_on(part: Portion) -> Progress:
+    layout = Layout(part.components, part.inputs, part.outputs)
     streams, registers = layout.streams, [control.registers for control in layout.controls]
     run = Slow([len(streams) - 1, 0], [0] * len(streams), registers, [0] * max(registers))
     for control in layout.controls:
@@ -67,7 +52,8 @@ def _part_goes_on(components: Sequence[Component], inputs: Sequence[Stream], out
     runner = Runner(layout, run, crawl)
     last = layout.sinks[0]
     seen: set[bytes] = set()
-    while len(seen) <= _MAX_SAMPLES:
+    room = sum(component.depth for component in part.components if isinstance(component, Fifo))
+    while len(seen) <= _MAX_SAMPLES + 2 * room:
         why = runner(last, streams[last].sample_beats)
         moved = [int(count) for count in runner.run.moved]
         if why == STOPPED:
@@ -77,7 +63,7 @@ def _part_goes_on(components: Sequence[Component], inputs: Sequence[Stream], out
         if state in seen:
             return Progress(True, sum(moved))
         seen.add(state)
-    return Progress(False, sum(moved), ("it does not repeat itself",))
+    return Progress(False, sum(moved))  # nobody waits, and nobody knows
 
 
 def _stuck(layout: Layout, runner: Runner[Slow]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ MAX_NAME = 200  # characters of an identifier
 # Elaborated.
 MAX_LEVELS = 6  # of modules that hold one another
 MAX_SYMBOLS = 400_000  # names in all instances
+MAX_INSTANCES = 4096  # of modules, besides one for each semicolon
 MAX_VECTOR = 1 << 16  # bits of one signal, or of one row of a memory or a table
 MAX_BITS = 1 << 22  # of all signals
 MAX_MEMORY = 1 << 26  # bits of all memories and tables

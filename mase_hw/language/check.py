@@ -129,4 +129,5 @@ def _parsed(texts: Mapping[str, str], top: str) -> Iterator[Located]:
         wrong += [(name, Found(0, "it holds itself")) for name in sorted(in_circles(modules))]
     yield from wrong
     if not wrong:
-        yield from elaborated(compilation, top, where, engine.formatMessage)
+        instances = allowed.MAX_INSTANCES + sum(text.count(";") for text in texts.values())
+        yield from elaborated(compilation, top, where, engine.formatMessage, instances)

@@ -18,8 +18,11 @@ _SCOPES = ("GenerateBlock", "GenerateBlockArray")
 _SIZED = ("Net", "Parameter", "Variable")
 
 
-def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any], str]) -> Iterator[Located]:
-    """What is refused of a design whose files have passed all other checks; `message` is that of a diagnostic."""
+def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any], str], most: int) -> Iterator[Located]:
+    """What is refused of a design whose files have passed all other checks; `message` is that of a diagnostic.
+
+    `most`: so many instances of modules may it have.
+    """
     from pyslang.analysis import AnalysisManager
 
     instances = list(compilation.getRoot().topInstances)
@@ -28,7 +31,7 @@ def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any]
         yield "", Found(0, f"nothing holds the modules {', '.join(names) or 'none'}; there must be {top} alone")
         return
     nets: list[Any] = []
-    if (large := _collect(instances[0], nets)) is not None:
+    if (large := _collect(instances[0], nets, most)) is not None:
         symbol, text = large
         file, line = where(symbol.location)
         yield file, Found(line, text)
@@ -58,11 +61,14 @@ def diagnostic_name(diagnostic: Any) -> str:
     return found[1] if found else repr(diagnostic.code)
 
 
-def _collect(top: Any, nets: list[Any]) -> tuple[Any, str] | None:
+def _collect(top: Any, nets: list[Any], most: int) -> tuple[Any, str] | None:
     """All nets of a design; or what is too large in it. Slang elaborates a scope when it is looked at, so this ends."""
-    todo, total = [(top, 0)], _Total()
+    todo, total, instances = [(top, 0)], _Total(), 0
     while todo:
         instance, depth = todo.pop()
+        instances += 1
+        if instances > most:
+            return instance, f"up to {instance.name}, the design has more than {most:,} instances of modules"
         scopes = [instance.body]
         if depth > allowed.MAX_LEVELS:
             return instance, f"more than {allowed.MAX_LEVELS} modules hold one another"

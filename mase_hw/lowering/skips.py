@@ -3,8 +3,9 @@
 Where branches of a fork meet again, the shorter one waits for the longer one. Its beats need room, or the fork stands
 still. The depths are found by running the schedule of the design, which is exact: first with FIFOs that are never
 full, then with smaller and smaller ones, one FIFO after the other. More room never makes a design slower, so halving
-finds the least depth of each, and a depth of one less in any of them would lose a cycle. The components are made once:
-what is tried differs in these FIFOs alone.
+finds the least depth of each, and a depth of one less in any of them would lose a cycle. A design that loses no cycle
+may still stop when it is stalled; then some of the depths are larger. The components are made once: what is tried
+differs in these FIFOs alone.
 """
 
 from __future__ import annotations
@@ -106,7 +107,28 @@ def exact_depths(graph: LayerGraph, make: Make) -> dict[Edge, int]:
     timing = wanted
     for edge in [edge for edge, depth in depths.items() if depth]:
         depths[edge], timing = _least(edge, depths, timing, wanted, trials)
-    return depths
+    return _going_on(depths, trials)
+
+
+def _going_on(depths: dict[Edge, int], trials: Trials) -> dict[Edge, int]:
+    """The depths, and more where the design could stop: a pipe that was filled with gaps holds fewer beats.
+
+    With no stall at all every stage of a pipe is full when its branch has to wait. After stalls it may not be, and the
+    FIFO has to hold what is not in the pipe.
+    """
+    if trials.design(depths).progress.goes_on:
+        return depths
+    found = {edge: max(depth, trials.unlimited(edge)) for edge, depth in depths.items()}
+    for edge, least in depths.items():
+        low, high = least, found[edge]
+        while low < high:
+            middle = (low + high) // 2
+            if trials.design({**found, edge: middle}).progress.goes_on:
+                high = middle
+            else:
+                low = middle + 1
+        found[edge] = high
+    return found
 
 
 def _least(edge: Edge, depths: Depths, timing: Schedule, wanted: Schedule, trials: Trials) -> tuple[int, Schedule]:

@@ -37,11 +37,20 @@ def count_outputs(model: nn.Module, shape: tuple[int, ...], where: Place | None 
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         text = f"{type(model).__name__} does not take {subject}: {said}".replace(",:", ":")
         raise ProblemsError(Problem(text, where, "choose a data set that fits the model's first layer")) from error
-    if not isinstance(result, Tensor) or result.dim() != 2 or len(result) != 2:
+    logits = logits_of(result)
+    if logits is None or len(logits) != 2:
         gave = f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
         text = f"{type(model).__name__} gives {gave} for 2 samples"
         raise ProblemsError(Problem(text, where, "a classifier gives (samples, classes)"))
-    return int(result.shape[1])
+    return int(logits.shape[1])
+
+
+def logits_of(result: object) -> Tensor | None:
+    """One number per class: the result, or the first of several, without positions where there is one; else None."""
+    first = result[0] if isinstance(result, tuple | list) and result else result
+    if not isinstance(first, Tensor) or first.dim() < 2 or any(size != 1 for size in first.shape[2:]):
+        return None
+    return first.flatten(1)
 
 
 def check_training_data(model: nn.Module, dataset: Dataset, settings: TrainingConfig) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from mase_hw.ir import Component
-from mase_hw.ops.window import GlobalReduce, Reduce, Upsample, Window, WindowWide
+from mase_hw.ops.window import Depthwise, GlobalReduce, Reduce, Upsample, Window, WindowWide
 from mase_hw.prove.claims.claim import Reached
+from mase_hw.prove.folded.depthwise import DepthwiseProof
 from mase_hw.prove.netlist.netlist import Netlist
 from mase_hw.prove.reductions.taps import ReduceProof
 from mase_hw.prove.reductions.whole import GlobalReduceProof
@@ -35,6 +36,8 @@ def of_frames(component: Component, netlist: Netlist) -> FrameProof | None:
         return ReduceProof(component, netlist)
     if isinstance(component, GlobalReduce):
         return GlobalReduceProof(component, netlist)
+    if isinstance(component, Depthwise):
+        return DepthwiseProof(component, netlist)
     if isinstance(component, Upsample):
         return UpsampleProof(component, netlist)
     return None

@@ -9,6 +9,7 @@ from mase_hw.emit import Build
 from mase_hw.emit.axis import AxisTop
 from mase_hw.emit.written import check_written
 from mase_hw.ir import Component, Design, Pipe
+from mase_hw.ops.linear.folded import LinearFolded
 from mase_hw.prove.claims.axis import prove_axis
 from mase_hw.prove.claims.bounds import check_bounds, check_input
 from mase_hw.prove.claims.claim import Claim, NotProvedError, Reached
@@ -19,6 +20,7 @@ from mase_hw.prove.claims.values import prove_values, unit
 from mase_hw.prove.claims.widths import View, prove_widths
 from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.control.moves import moves_beats, prove_moves
+from mase_hw.prove.folded.prove import FoldedProof
 from mase_hw.prove.framed import FrameProof, of_frames
 from mase_hw.prove.joined import joined
 from mase_hw.prove.netlist.clocking import check_clocked
@@ -100,6 +102,10 @@ def prove_design(
 def _progress(design: Design, unsure: Sequence[str]) -> str:
     """No deadlock, whatever the stalls: the components' handshakes, each proved to be its model's, put together."""
     found = design.progress
+    if not found.goes_on and not found.stuck:
+        raise NotProvedError(
+            f"the slowest run of the control models has not repeated itself after {found.beats:,} beats"
+        )
     if not found.goes_on:
         raise NotProvedError(f"it stops; beats wait on {', '.join(found.stuck)}", refuted=True)
     if unsure:
@@ -128,6 +134,8 @@ def _component(component: Component, netlist: Netlist) -> Iterator[Claim]:
         yield from _framed(component, proof)
     elif (text := _not_covered(component)) is not None:
         yield from (Claim(name, about, "open", "", text) for about in ("handshake", "values"))
+    elif isinstance(component, LinearFolded):
+        yield from _folded(component, netlist)
     else:
         yield from _computing(component, netlist)
 
@@ -165,6 +173,13 @@ def _framed(component: Component, proof: FrameProof) -> Iterator[Claim]:
     yield _claim(component.name, "handshake", proof.handshake)
     yield _claim(component.name, "values", values)
     yield _claim(component.name, "widths", proof.widths)
+
+
+def _folded(component: LinearFolded, netlist: Netlist) -> Iterator[Claim]:
+    """By an invariant; where that decides nothing, all states of its control are gone through."""
+    claims = list(_framed(component, FoldedProof(component, netlist)))
+    sure = all(claim.status == "proved" for claim in claims) or any(claim.status == "refuted" for claim in claims)
+    yield from claims if sure else _computing(component, netlist)
 
 
 def _computing(component: Component, netlist: Netlist) -> Iterator[Claim]:

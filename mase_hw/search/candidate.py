@@ -65,14 +65,19 @@ class Workshop:
     """Makes candidates from one traced model."""
 
     def __init__(
-        self, config: Config, search: SearchConfig, model: nn.Module, shape: Shape | Shapes, dataset: Dataset
+        self, config: Config, search: SearchConfig, model: nn.Module, shape: Shape | Shapes, dataset: Dataset | None
     ) -> None:
         self.config, self.search, self.shape = config, search, shape
-        self.dataset = dataset
+        self._dataset = dataset
         graph = MaseGraph(model.eval())
         graph, _ = remove_identity_transform_pass(graph)
         self._traced = with_metadata(graph, shape).model
         self._lock = threading.Lock()  # torch has one random generator and one tracer for all threads
+
+    @property
+    def dataset(self) -> Dataset:
+        assert self._dataset is not None, "a search without a sw_runner looks at no data"
+        return self._dataset
 
     def nodes(self) -> MaseGraph:
         """A graph that shows the nodes as a sample names them: a batch norm that will be folded is not among them."""

@@ -12,7 +12,7 @@ from torch import nn
 
 from mase_hw.config import Config
 from mase_hw.config.quantize import QuantizeConfig, QuantSpec
-from mase_hw.config.search import SearchConfig, parse_search
+from mase_hw.config.search import Evaluation, SearchConfig, parse_search
 from mase_hw.diagnostics import Collector, Problem, ProblemsError
 from mase_hw.lowering.choose import choose
 from mase_hw.passes.layers import layer_graph_of
@@ -54,18 +54,19 @@ class Prepared:
         """Every metric of a sample; and its trained model, when it was trained."""
         clock = Clock()
         candidate = self.workshop.build(sample, clock)
-        x, y = self.split()
-        with clock.taking("evaluate"):
-            score = evaluate(candidate.graph.model, x, y, num_samples=self.search.evaluation.num_samples)
+        software: dict[str, float] = {}
+        if (wanted := self.search.evaluation) is not None:
+            with clock.taking("evaluate"):
+                score = evaluate(candidate.graph.model, *self.split(wanted), num_samples=wanted.num_samples)
+            software = {"loss": score.loss, "accuracy": score.accuracy}
         with clock.taking("hardware"):
             hardware = hardware_metrics(candidate.graph, self.config, self.search)
-        software = {"loss": score.loss, "accuracy": score.accuracy}
         return Measured(software, hardware, clock.spent), candidate.model if candidate.trained else None
 
-    def split(self) -> tuple[Any, Any]:
+    def split(self, wanted: Evaluation) -> tuple[Any, Any]:
         """The samples and labels that the metrics are of."""
-        data, name = self.workshop.dataset, self.search.evaluation.split
-        return getattr(data, f"x_{name}"), getattr(data, f"y_{name}")
+        data = self.workshop.dataset
+        return getattr(data, f"x_{wanted.split}"), getattr(data, f"y_{wanted.split}")
 
     def fingerprint(self) -> str:
         """What must be the same for two workers to share a study."""
@@ -86,9 +87,9 @@ def prepare(config: Config, n_trials: int | None = None) -> Prepared:
         search = parse_search(config.search, problems, config.places)
     search = replace(search, n_trials=n_trials or search.n_trials)
     device, note = choose_device(config.training.accelerator)
-    task = load_task(config, fresh=search.training is not None)
+    task = load_task(config, fresh=search.training is not None, needs_data=search.evaluation is not None)
     task.model.to(device)
-    workshop = Workshop(config, search, task.model, task.shape, task.data)
+    workshop = Workshop(config, search, task.model, task.shape, task.dataset)
     with Collector() as problems:
         space = make_space(search.space, workshop.nodes(), problems)
     notes = (*task.notes, *((note,) if note else ()), *_notes(search, space))
@@ -109,12 +110,11 @@ def _notes(search: SearchConfig, space: Space) -> list[str]:
 
 
 def _check_split(prepared: Prepared) -> None:
-    x, _ = prepared.split()
-    name = prepared.search.evaluation.split
-    if len(x) == 0:
+    wanted = prepared.search.evaluation
+    if wanted is not None and len(prepared.split(wanted)[0]) == 0:
         data = prepared.workshop.dataset.name
         keys = ("search", "strategy", "sw_runner", "basic_evaluation", "data_loader")
-        text = f"search.strategy.sw_runner: the {name} split of {data} is empty"
+        text = f"search.strategy.sw_runner: the {wanted.split} split of {data} is empty"
         hint = 'choose data_loader = "train_dataloader", "val_dataloader" or "test_dataloader"'
         raise ProblemsError(Problem(text, prepared.config.where(*keys), hint))
 

@@ -114,10 +114,15 @@ class PatternRun:
             end_cycle=state.cycle,
             cycles=max((cycle for cycle in lasts if cycle is not None), default=None),
             latency=max((cycle for cycle in firsts if cycle is not None), default=None),
-            interval=self.outputs[0].gap if self.pattern == "none" else None,
+            interval=self._interval() if self.pattern == "none" else None,
             seconds=round(self._seconds, 3),
             streams=streams,
         )
+
+    def _interval(self) -> int | None:
+        """Of the slowest output: parts that no stream joins have intervals of their own."""
+        gaps = [port.gap for port in self.outputs]
+        return None if None in gaps else max(gap for gap in gaps if gap is not None)
 
     def _hang(self) -> str:
         """Where a run stopped: at the first port where nothing is offered, else at the first that nobody takes."""

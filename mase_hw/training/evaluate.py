@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mase_hw.diagnostics import Problem, ProblemsError
+from mase_hw.models.fit import logits_of
 from mase_hw.models.modes import device_of, evaluating
 
 
@@ -48,12 +49,13 @@ def evaluate(
     return Score(loss / count, right / count, count)
 
 
-def check_logits(logits: Tensor, labels: Tensor) -> Tensor:
-    """The model's output if it is one number per class for every label; otherwise a Problem."""
+def check_logits(result: object, labels: Tensor) -> Tensor:
+    """The model's output, or the first of several, if it is one number per class for every label; else a Problem."""
     hint = "a classifier gives one number per class for each sample: (samples, classes)"
-    if logits.dim() != 2 or len(logits) != len(labels):
-        text = f"the model gives shape {tuple(logits.shape)} for {len(labels)} samples"
-        raise ProblemsError(Problem(text, hint=hint))
+    logits = logits_of(result)
+    if logits is None or len(logits) != len(labels):
+        gave = f"shape {tuple(result.shape)}" if isinstance(result, Tensor) else f"a {type(result).__name__}"
+        raise ProblemsError(Problem(f"the model gives {gave} for {len(labels)} samples", hint=hint))
     largest = int(labels.max())
     if largest >= logits.shape[1]:
         text = f"the model gives {logits.shape[1]} classes, and the data has the label {largest}"

@@ -55,6 +55,7 @@ SIZE = (
     bomb("a loop of a hundred thousand", loop(130_000, "logic a;\n    logic b;\n    assign a = enable;\n"
          "    assign b = a;"), "400,000 names"),
     bomb("modules by the ten thousand million", nested(100, 5), "more than"),
+    bomb("modules by the thousand", nested(20, 4), "instances of modules"),
     bomb("a product of wide numbers", clocked(65536, "a_q * a_q"), "268,435,456"),
     bomb("a shift of wide numbers, often", both(clocked(65536, "(a_q << a_q[15:0])" + " | (a_q >> a_q[15:0])" * 40
          + " | (a_q << a_q[16:1])" * 40 + " | (a_q << a_q[17:2])" * 40 + " | (a_q << a_q[18:3])" * 40

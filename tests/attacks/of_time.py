@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from victims import Attack, Change, arrays, both, edit, within
 
 # A count of beats that is reset, one that is not, one of resets, and one of cycles. Each is full once in a while.
@@ -53,6 +54,13 @@ def _wrong(file: str, line: str, block: str) -> Change:
 LATE = tuple(late())
 
 BOTH = "net_fc1.sv"
+
+
+def weights(more: int) -> Change:
+    key = "component.fc1.matrix"
+    return arrays(lambda found: found.update({key: found[key].astype(np.int64) + more}))
+
+
 HIDDEN = (
     # What no one drives, or only in part.
     Attack("a lane that nobody drives", "streams", edit("mase_cast.sv", "for (genvar i = 0; i < Lanes; i++)",
@@ -116,7 +124,7 @@ HIDDEN = (
     Attack("the clock goes through a gate", "pipes", edit("net.sv", "  net_fc2 u_fc2 (\n    .clk,",
            "  logic other;\n  assign other = clk && !rst;\n  net_fc2 u_fc2 (\n    .clk(other),"), "not proved"),
     # Parameters whose sums leave the integers that software computes with.
-    Attack("weights that overflow in software", "pipes", arrays(lambda found: found.update(
-           {"component.fc1.matrix": found["component.fc1.matrix"] + (1 << 61)})), "not proved"),
+    Attack("weights that overflow in software", "pipes", weights(1 << 61), "refused", "beyond 53 bits"),
+    Attack("sums that overflow in software", "pipes", weights(1 << 52), "not proved", "the exact sums reach"),
 )  # fmt: skip
 TIME = (*LATE, *HIDDEN)

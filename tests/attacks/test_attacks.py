@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from of_files import FILES
+from of_frames import FRAMES
 from of_hardware import HARDWARE
 from of_language import LANGUAGE
 from of_size import SIZE
@@ -26,7 +27,7 @@ from victims import VICTIMS, Attack, emit
 
 from mase_hw.cli import main
 
-ATTACKS = (*LANGUAGE, *HARDWARE, *TIME, *SIZE, *FILES)
+ATTACKS = (*LANGUAGE, *HARDWARE, *TIME, *FRAMES, *SIZE, *FILES)
 OTHERS = (
     ("sim", "--engine", "native", "--vectors", "50"),
     ("synth",),

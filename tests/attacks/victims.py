@@ -13,11 +13,13 @@ import branching
 import numpy as np
 
 from mase_hw.emit import write_build
+from mase_hw.geometry import Geometry
 from mase_hw.ir import Component, Design, Stream, full_range
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result, cast
 from mase_hw.ops.linear.make import linear
+from mase_hw.ops.window import global_sum, reduce_sum, upsample, window, window_wide
 
 F4 = Fixed(4, 2)
 RESULT = Result(F4, Rounding.HALF_EVEN)
@@ -76,8 +78,29 @@ def branched() -> Design:
     return branching.queued("net")
 
 
+def pooled() -> Design:
+    """A FIFO in front of a window with padding, and the average of its nine taps: a quotient."""
+    x = full_range("data_in_0", 2, 1, F4, (3, 3))
+    ahead = Fifo("ahead", (x,), (x.renamed("ahead_out"),), 4)
+    taken = window("window", ahead.output, Geometry.of((3, 3), (3, 3), (2, 2), ((1, 1), (1, 1))), grouped=True)
+    return _checked(ahead, taken, reduce_sum("pool", taken.output, RESULT, 9))
+
+
+def wide() -> Design:
+    """All taps of a window at once."""
+    x = full_range("data_in_0", 1, 1, F4, (3, 3))
+    return _checked(window_wide("taps", x, Geometry.of((3, 3), (2, 2), (1, 1), ((1, 0), (1, 0)))))
+
+
+def enlarged() -> Design:
+    """Upsampled, and the average of all positions: a quotient."""
+    up = upsample("up", full_range("data_in_0", 2, 1, F4, (1, 3)), (2, 2))
+    return _checked(up, global_sum("mean", up.output, RESULT))
+
+
 VICTIMS: dict[str, Callable[[], Design]] = {
     "pipes": pipes, "streams": streams, "folded": folded, "branched": branched, "axis": folded,
+    "pooled": pooled, "wide": wide, "enlarged": enlarged, "axis of frames": pooled,
 }  # fmt: skip
 
 
@@ -89,7 +112,9 @@ def _checked(*components: Component) -> Design:
 
 
 def emit(name: str, folder: Path) -> Path:
-    return write_build(folder, VICTIMS[name](), {}, None, interface="axis" if name == "axis" else "stream").path
+    return write_build(
+        folder, VICTIMS[name](), {}, None, interface="axis" if name.startswith("axis") else "stream"
+    ).path
 
 
 def edit(file: str, old: str, new: str) -> Change:

@@ -86,6 +86,7 @@ def test_a_budget_is_a_point_of_the_front(folder: Path) -> None:
     assert_same(points[1], emitted(folder, {"lut_budget": points[0]["sites"] - 1}))
 
 
+@pytest.mark.nightly
 def test_with_dsp_blocks_the_front_is_lower(folder: Path) -> None:
     plain = json.loads(run(folder, "explore", "net.toml", "--json", "--max-interval", "30"))["points"]
     points = json.loads(run(folder, "explore", "net.toml", "--json", "--dsp", "--max-interval", "30"))["points"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mase_hw.cli import main
 from mase_hw.emit import read_build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +51,9 @@ def test_jets_every_cycle(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mnist_images_in_hardware(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mnist_images_in_hardware(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The committed images through the trained RTL: every score equal, every digit right."""
     monkeypatch.delenv("MASE_HW_DATA", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -65,6 +68,10 @@ def test_mnist_images_in_hardware(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert np.array_equal(build.samples.x.reshape(100, 28, 28), stored["x"])  # a pixel is a byte in hardware
         (scores,) = build.design.results(build.samples.x)
         assert np.array_equal(scores.argmax(1), stored["y"])
+    main(["sim", str(tmp_path / "build" / "mnist"), "--engine", "native", "--stall", "none", "--samples", "10"])
+    few = capsys.readouterr().out
+    assert "  accuracy: float 100.00%, quantized 100.00% of 100 samples\n" in few
+    assert "  of the first 10 of them: float 100.00%, quantized 100.00%, hardware 100.00%\n" in few
 
 
 @pytest.mark.slow

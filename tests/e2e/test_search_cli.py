@@ -279,6 +279,7 @@ def test_workers_share_a_study_in_postgresql(tmp_path: Path, server: str) -> Non
     assert len(seen) == len(set(seen)) == POINTS
 
 
+@pytest.mark.nightly
 def test_a_killed_workers_trial_is_retried_in_postgresql(tmp_path: Path, server: str) -> None:
     write(tmp_path, SAMPLES)
     address = server.replace("postgresql://", "postgresql+psycopg://")

@@ -41,6 +41,11 @@ def weighted(taps: int, lanes: int, blocks: int, result: Result | None, bits: in
     return depthwise("reduce", x, matrix, bias, align(x.fixed, weight, None), result)
 
 
+def rectified(x: Stream) -> Stream:
+    """The same stream behind a ReLU: its type has a sign, its numbers have none."""
+    return replace(x, lo=(0,) * x.features)
+
+
 CASES: dict[str, Component] = {
     "largest of 4": reduce_most("reduce", grouped(4, 2, 3)),
     "largest of 9, unsigned, one lane": reduce_most("reduce", grouped(9, 1, 1, U4)),
@@ -50,12 +55,19 @@ CASES: dict[str, Component] = {
     "average of 3, ties": reduce_sum("reduce", grouped(3, 2, 1), Result(Fixed(4, 0), Rounding.HALF_EVEN), 3),
     "average of 6, floor": reduce_sum("reduce", grouped(6, 2, 1), FLOOR, 6),
     "average of 3, finer, unsigned": reduce_sum("reduce", grouped(3, 1, 2, U4), Result(Fixed(9, 4), FLOOR.rounding), 3),
+    "average of 4, never negative": reduce_sum("reduce", rectified(grouped(4, 2, 2)), EVEN, 4),
+    "average of 9, never negative": reduce_sum("reduce", rectified(grouped(9, 1, 2)), EVEN, 9),
+    "sum of 3, never negative": reduce_sum("reduce", rectified(grouped(3, 1, 2)), None),
+    "average of 4, unsigned": reduce_sum("reduce", grouped(4, 2, 2, U4), EVEN, 4),
     "one tap": reduce_most("reduce", grouped(1, 2, 2)),
     "global largest": global_most("reduce", whole(6, 2, (3, 3))),
     "global largest, one beat": global_most("reduce", whole(3, 3, (5,), U4)),
     "global average of 9": global_sum("reduce", whole(4, 2, (3, 3)), EVEN),
     "global average of 8": global_sum("reduce", whole(4, 1, (8,)), EVEN),
     "global average of 49": global_sum("reduce", whole(2, 2, (7, 7), U4), Result(U4, Rounding.HALF_EVEN)),
+    "global average of 8, never negative": global_sum("reduce", rectified(whole(4, 1, (8,))), EVEN),
+    "global average of 9, never negative": global_sum("reduce", rectified(whole(4, 2, (3, 3))), EVEN),
+    "global average of 64, unsigned": global_sum("reduce", whole(4, 2, (8, 8), U4), EVEN),
     "global sum": global_sum("reduce", whole(4, 4, (2, 3)), None, 1),
     "depthwise": weighted(9, 2, 2, EVEN),
     "depthwise, one block, floor": weighted(4, 3, 1, FLOOR, 8),

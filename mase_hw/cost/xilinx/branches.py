@@ -73,7 +73,7 @@ def _adder(width: int, first: Operand, second: Operand, minus: bool) -> Cost:
     both = {pair for pair in pairs if None not in pair}
     alone = [pair for pair in pairs if (pair[0] is None) != (pair[1] is None)]
     top = max((k for k, pair in enumerate(pairs) if pair != (None, None)), default=-1)
-    bits = min(width - start, top + 2)  # with the bit that only a carry reaches
+    bits = max(0, min(width - start, top + 2))  # with the bit that only a carry reaches
     return Cost(sites=len(both) + len(alone), lut=len(both), carry=-(-bits // 4))
 
 

@@ -33,13 +33,26 @@ class Reduction(Component):
         return self.meaning().evaluate(*x)
 
     @property
+    def acc_unsigned(self) -> bool:
+        """Whether a lane's result so far has no sign: a sum that is never negative."""
+        return self.finish is not None and self.finish.lo >= 0
+
+    @property
     def acc_bits(self) -> int:
-        """Bits of a lane's result so far, signed."""
+        """Bits of a lane's result so far."""
         fixed = self.input.fixed
-        return fixed.width + (not fixed.signed) if self.finish is None else self.finish.width
+        if self.finish is None:
+            return fixed.width + (not fixed.signed)
+        return max(1, self.finish.hi.bit_length()) if self.acc_unsigned else self.finish.width
 
     def _values(self) -> dict[str, Any]:
-        return {"most": self.finish is None, "step": self.finish, "acc_bits": self.acc_bits}
+        unsigned = self.acc_unsigned
+        return {"most": self.finish is None, "step": self.finish, "acc_bits": self.acc_bits, "acc_unsigned": unsigned}
+
+    @property
+    def _held_bits(self) -> int:
+        """Bits of a lane's result that are more than zeros."""
+        return self.acc_bits - (self.finish is None and min(self.input.lo) >= 0)
 
     def _needs(self) -> tuple[str, ...]:
         if self.finish is None:
@@ -48,7 +61,7 @@ class Reduction(Component):
 
     def _cost(self, *counts: int, selects: bool) -> Cost:
         y, found = self.output, Cost()
-        bits = self.acc_bits - (min(self.input.lo) >= 0)  # the sign is always 0
+        bits = self._held_bits
         if self.finish is not None:
             found = requantize_cost(self.finish.parameters()).times(y.lanes)
             by = self.finish.division()
@@ -130,7 +143,7 @@ class GlobalReduce(Reduction):
         return Instance(template="global_reduce", values=self._values(), needs=self._needs())
 
     def cost(self) -> Cost:
-        x, bits = self.input, self.acc_bits - (min(self.input.lo) >= 0)
+        x, bits = self.input, self._held_bits
         found = self._cost(x.positions, x.beats, selects=True)
         return found + kept_cost(x.lanes, bits, x.beats, x.positions)
 

@@ -131,7 +131,8 @@ class Readers:
             name += "_"
         outside = self.outside
         text = harness(name, outside.module, outside.clock, outside.driven, self.watched)
-        self._library = Background(lambda: build_replay(files, name, text))
+        # Loaded at once: others share the cache, and may prune it before the proofs have ended.
+        self._library = Background(lambda: Replay(build_replay(files, name, text)))
 
     def __enter__(self) -> Readers:
         self._library.__enter__()
@@ -147,7 +148,7 @@ class Readers:
         usual = int(self.design.schedule.latency + self.design.schedule.interval) + 2
         try:
             found = record(program, around, self._nets(whole), cycles, usual)
-            replay = Replay(self._library.result())
+            replay = self._library.result()
         except ProblemsError as error:
             raise NotProvedError(f"Verilator's reading cannot be run: {error.problems[0].message}") from error
         for run in range(RUNS):

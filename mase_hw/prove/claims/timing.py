@@ -41,11 +41,7 @@ def cone_of(
 
     `whole`: with all that an adder reads, also above the bits that are looked at.
     """
-    drivers: dict[Net, tuple[Cell, str, int]] = {}
-    for cell in netlist.cells:
-        for port in ("Y", "Q", "RD_DATA") if through_registers else ("Y", "RD_DATA"):
-            for k, net in enumerate(cell.ports.get(port, ())):
-                drivers[net] = (cell, port, k)
+    drivers = netlist.drivers
     seen: set[Net] = set()
     todo = [net for net in nets if isinstance(net, int)]
     while todo:
@@ -53,11 +49,10 @@ def cone_of(
         if net in seen:
             continue
         seen.add(net)
-        if net in drivers and net not in before:
+        found = drivers.get(net) if net not in before else None
+        if found is not None and (through_registers or found[1] != "Q"):
             todo += [
-                source
-                for source in sources_of(*drivers[net], whole=whole)
-                if isinstance(source, int) and source not in seen
+                source for source in sources_of(*found, whole=whole) if isinstance(source, int) and source not in seen
             ]
     return seen
 

@@ -3,11 +3,11 @@
 A sum is affine in the inputs, so its bounds are reached: by the input that has, for each variable, the end of its range
 that the factor's sign says. Both inputs are replayed (replay.py) and the adder must then hold just these numbers, one
 of which takes its highest bit. Adders that are one array, written once in a loop over lanes, have one width: that of
-the widest of their sums, over all steps. Where sums are accumulated step by step, the accumulators are looked at: the
-adders whose highest bits reach the output through no other adder of data, and the finished sums that they hold; those
-on the way are known modulo. What clamps a sum reads it as a signed number, so its sign counts. The highest bits of an
-adder that lead to no output are not built, and do not count. Of a pipe whose sums are not affine, inputs that take the
-highest bit are found by trying.
+the widest of their sums, over all steps; a lane whose inputs are constants counts too. Where sums are accumulated step
+by step, the accumulators are looked at: the adders whose highest bits reach the output through no other adder of data,
+and the finished sums that they hold; those on the way are known modulo. What clamps a sum reads it as a signed number,
+so its sign counts. The highest bits of an adder that lead to no output are not built, and do not count. Of a pipe whose
+sums are not affine, inputs that take the highest bit are found by trying.
 """
 
 from __future__ import annotations
@@ -75,10 +75,12 @@ def prove_widths(views: Sequence[View], *, accumulates: bool) -> tuple[str, tupl
                 needed = one.lift + _needed(lo, hi, adder.bits - one.lift, signed)
                 found = _Judged(k, one, adder, needed)
                 arrays[adder.array] = max(arrays.get(adder.array, found), found, key=lambda judged: judged.size)
+    constant = {} if accumulates else _constant_bits(adders, views)
     hidden = _hidden(adders, views, {source for source, *_ in arrays} if accumulates else None)
     unsure = {adder.cell.source for adder in hidden}
-    for (source, _, bits), judged in arrays.items():
-        if bits > max(judged.needed, 0 if finished is None else finished.constant_bits):
+    for (source, name, bits), judged in arrays.items():
+        fixed = constant.get((source, name, bits), 0) if finished is None else finished.constant_bits
+        if bits > max(judged.needed, fixed):
             refuted = not accumulates and source not in unsure
             raise NotProvedError(f"{source}: {bits} bits for sums that need {judged.needed}", refuted=refuted)
     if hidden and accumulates and (not isinstance(component, Pipe) or any(adder.again for adder in hidden)):
@@ -96,6 +98,18 @@ def prove_widths(views: Sequence[View], *, accumulates: bool) -> tuple[str, tupl
     text = f"{len(reached):,} {what}: each holds both bounds of its sum, replayed, and has no bit to spare"
     more = f"; {len(tried)} of them on inputs found by trying, the most that these give" if tried else ""
     return text + more, tuple(reached)
+
+
+def _constant_bits(adders: dict[str, Adder], views: Sequence[View]) -> dict[tuple[str, str, int], int]:
+    """What the lanes of an array need that have constant sums."""
+    found: dict[tuple[str, str, int], int] = {}
+    for one in (one for view in views for one in view.symbolic.fixed):
+        adder = adders.get(one.cell.name)
+        if adder is not None:
+            number = one.total.lo >> one.shift
+            needed = one.lift + _needed(number, number, adder.bits - one.lift, adder.signed)
+            found[adder.array] = max(found.get(adder.array, 0), needed)
+    return found
 
 
 def _hidden(adders: dict[str, Adder], views: Sequence[View], known: set[str] | None) -> list[Adder]:

@@ -22,6 +22,7 @@ from mase_hw.ir.control import Control
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.claims.timing import cone_of
 from mase_hw.prove.control.explore import cloned
+from mase_hw.prove.control.states import States
 from mase_hw.prove.netlist.netlist import Cell, Net, Netlist
 from mase_hw.prove.netlist.plain import PlainMachine
 from mase_hw.prove.words.carried import UNKNOWN
@@ -30,6 +31,7 @@ from mase_hw.prove.words.symbolic import Symbolic
 from mase_hw.prove.words.words import Words
 
 MAX_STATES = 200_000
+ALWAYS = 64  # states, however few the model has
 Beat = tuple[int, int]  # an input, and the number of one of its beats
 Held = tuple[tuple[Beat, int] | None, ...]  # for each bit of data registers: a beat, and which bit of it
 
@@ -54,15 +56,15 @@ def prove_moves(component: Component, netlist: Netlist) -> str:
     start = walk.reset()
     seen = {(start, model.state())}
     todo: list[tuple[_State, Control]] = [(start, model)]
+    states = States(MAX_STATES, ALWAYS)
     while todo:
         state, model = todo.pop()
+        states.add((state.taken, state.given, model.state()))
         for after, then in walk.steps(state, model):
             key = (after, then.state())
             if key not in seen:
                 seen.add(key)
                 todo.append((after, then))
-                if len(seen) > MAX_STATES:
-                    raise NotProvedError(f"its control has more than {MAX_STATES:,} states")
     return (
         f"all {len(seen):,} states of its control, with every valid and ready: as predicted, cycle by cycle, and every "
         "output is the beat that comes next"

@@ -35,6 +35,7 @@ class Cones:
     def __init__(self, netlist: Netlist) -> None:
         self.netlist = netlist
         self._cells = [cell for cell in order(netlist) if isinstance(cell, Cell)]
+        self._rank = {cell.name: n for n, cell in enumerate(self._cells)}
         self.driver = {net: (cell, k) for cell in self._cells for k, net in enumerate(cell.ports["Y"])}
         flops = [cell for cell in netlist.cells if cell.type == "$dff"]
         self._after = {q: d for cell in flops for d, q in zip(cell.ports["D"], cell.ports["Q"], strict=True)}
@@ -103,6 +104,23 @@ class Cones:
             net = cell.ports["B" if given[select] else "A"][k]
         return net
 
+    def followed(self, net: Net, given: Mapping[Net, int]) -> Net:
+        """The same where the selects are computed from what is given."""
+        own: Given = {"rst": 0, **{(one,): bit for one, bit in given.items()}}
+        while net in self.driver and self.driver[net][0].type == "$mux":
+            cell, k = self.driver[net]
+            net = cell.ports["B" if self.bit(cell.ports["S"][0], own, 1, "what is chosen by")[0] else "A"][k]
+        return net
+
+    def wired(self, net: Net) -> Net:
+        """What a net is joined to, through cells that change nothing."""
+        while net in self.driver and self.driver[net][0].type == "$pos":
+            cell, k = self.driver[net]
+            if k >= cell.width("A"):
+                break
+            net = cell.ports["A"][k]
+        return net
+
     def alternatives(self, name: str) -> list[Net]:
         """The nets of which a net is the OR, through gates of one bit."""
         found: list[Net] = []
@@ -120,22 +138,25 @@ class Cones:
 
     def support(self, net: Net) -> set[Net]:
         """The registers, ports and memories that a net depends on within a cycle."""
-        return {one for one in self._behind([net], set()) if one not in self.driver and isinstance(one, int)}
+        return {one for one in self.behind([net], set()) if one not in self.driver and isinstance(one, int)}
 
     def words(self, nets: Sequence[Net], given: Mapping[Net, Value], evaluator: Evaluator) -> list[Value]:
         """Some nets on exact words, or on whatever the evaluator computes with."""
         values: dict[Net, Value] = {"0": 0, "1": 1, "x": UNKNOWN, **given}
-        behind = self._behind(nets, set(given))
-        for cell in self._cells:
-            if not behind.isdisjoint(cell.ports["Y"]):
-                read = {
-                    port: [values.get(net, UNKNOWN) for net in own] for port, own in cell.ports.items() if port != "Y"
-                }
-                found = zip(cell.ports["Y"], evaluator.evaluate(cell, read), strict=True)
-                values.update((net, value) for net, value in found if net not in given)
+        for cell in self._between(nets, set(given)):
+            read = {port: [values.get(net, UNKNOWN) for net in own] for port, own in cell.ports.items() if port != "Y"}
+            found = zip(cell.ports["Y"], evaluator.evaluate(cell, read), strict=True)
+            values.update((net, value) for net, value in found if net not in given)
         return [values.get(net, UNKNOWN) for net in nets]
 
-    def _behind(self, nets: Sequence[Net], given: set[Net]) -> set[Net]:
+    def _between(self, nets: Sequence[Net], given: set[Net]) -> list[Cell]:
+        """The cells between some nets and what is given, in order."""
+        behind = self.behind(nets, given)
+        found = {cell.name: cell for net in behind for cell, _ in [self.driver.get(net, (None, 0))] if cell is not None}
+        return sorted(found.values(), key=lambda cell: self._rank[cell.name])
+
+    def behind(self, nets: Sequence[Net], given: set[Net]) -> set[Net]:
+        """All nets that some depend on within a cycle; those that are given are not looked behind."""
         seen: set[Net] = set()
         todo = list(nets)
         while todo:
@@ -174,10 +195,7 @@ class Cones:
         gates = Gates(samples)
         wires = self._given(given, gates)
         fixed, choices = set(wires), []
-        behind = self._behind(nets, fixed)
-        for cell in self._cells:
-            if behind.isdisjoint(cell.ports["Y"]):
-                continue
+        for cell in self._between(nets, fixed):
             read = {port: [wires.get(net, UNKNOWN) for net in own] for port, own in cell.ports.items() if port != "Y"}
             if cell.type in _CHOOSING and any(wire is UNKNOWN for port in ("A", "B") for wire in read.get(port, ())):
                 choices += [wire for wire in read["S"] if isinstance(wire, int) and wire not in (0, gates.ones)]

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,12 @@ class Netlist:
     cells: tuple[Cell, ...]
     names: dict[str, tuple[Net, ...]] = field(default_factory=dict)  # of its own signals
     directions: dict[str, str] = field(default_factory=dict)  # of its ports
+
+    @cached_property
+    def drivers(self) -> dict[Net, tuple[Cell, str, int]]:
+        """What drives each net: a cell, its port and the bit of it."""
+        ports = ((cell, port) for cell in self.cells for port in ("Y", "Q", "RD_DATA") if port in cell.ports)
+        return {net: (cell, port, k) for cell, port in ports for k, net in enumerate(cell.ports[port])}
 
 
 def elaborate(

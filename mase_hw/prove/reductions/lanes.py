@@ -117,7 +117,8 @@ class Lanes:
             return ""
         self.finished = held
         lo, hi = self.finish.lo, self.finish.hi
-        if lo < -(1 << self.bits - 1) or hi >= 1 << self.bits - 1:
+        least, most = (0, (1 << self.bits) - 1) if lo >= 0 else (-(1 << self.bits - 1), (1 << self.bits - 1) - 1)
+        if lo < least or hi > most:
             raise NotProvedError(f"{self.bits} bits of the accumulator do not hold {lo} to {hi}")
         if self.finish.divisor > 1:
             quotient = Quotient(self.cones, self.finish)
@@ -126,7 +127,7 @@ class Lanes:
             self.asked = quotient.changes
             return f"; the quotient by its {quotient.steps:,} steps"
         lanes = y.lanes
-        one = Stream("finished", lanes, lanes, Fixed(max(2, self.bits), 0), (lo,) * lanes, (hi,) * lanes)
+        one = Stream("finished", lanes, lanes, Fixed(self.bits + 1, 0), (lo,) * lanes, (hi,) * lanes)
         whole = Stream(y.name, lanes, lanes, y.fixed, (y.fixed.lo,) * lanes, (y.fixed.hi,) * lanes)
         reference = Reference(Cast("finished", (one,), (whole,), finish=self.finish))
         variables = reference.input_bits(0)

@@ -29,9 +29,9 @@ class BitRanges:
                 start, low = found[k % len(found)]
                 self.fixed[i, k] = [(start >> n) & 1 for n in range(width)]
                 self.free[i, k, : min(low, bits)] = 1
-        self.partial = np.array(
-            [len(found) > 1 or found[0][1] < bits for found, bits in zip(blocks, used, strict=True)]
-        )
+        sizes = [hi - lo + 1 for lo, hi in ranges]
+        self.partial = np.array([size < 1 << bits for size, bits in zip(sizes, used, strict=True)])
+        self._partial = np.flatnonzero(self.partial)
         self.width = width
         same = (self.free == 0).all(axis=1) & (self.fixed == self.fixed[:, :1]).all(axis=1)
         self.known = same.reshape(-1)  # bits that are the same in all numbers of a range
@@ -39,16 +39,16 @@ class BitRanges:
 
     def bounds(self, factors: Integers) -> tuple[int, int]:
         """The least and the greatest sum of factors times bits; exact below 2**53, which `Words` sees to."""
-        by_number = factors.reshape(len(self.partial), self.width)
-        used = by_number.any(axis=1)
-        plain = by_number[used & ~self.partial]
-        lo, hi = int(np.minimum(plain, 0).sum()), int(np.maximum(plain, 0).sum())
-        some = np.flatnonzero(used & self.partial)
-        if len(some):
-            each = by_number[some].astype(np.float64)[:, :, None]
-            base, free = self.fixed[some] @ each, self.free[some]
-            lo += int((base + free @ np.minimum(each, 0)).min(axis=1).sum())
-            hi += int((base + free @ np.maximum(each, 0)).max(axis=1).sum())
+        spread, total = int(np.abs(factors).sum()), int(factors.sum())
+        lo, hi = (total - spread) // 2, (total + spread) // 2  # as if every pattern of bits were met
+        some = factors.reshape(len(self.partial), self.width)[self._partial]
+        if some.any():
+            here = some.any(axis=1)
+            part, at = some[here], self._partial[here]
+            each = part.astype(np.float64)[:, :, None]
+            base, free = self.fixed[at] @ each, self.free[at]
+            lo += int((base + free @ np.minimum(each, 0)).min(axis=1).sum()) - int(np.minimum(part, 0).sum())
+            hi += int((base + free @ np.maximum(each, 0)).max(axis=1).sum()) - int(np.maximum(part, 0).sum())
         return lo, hi
 
     def reaching(self, factors: Integers) -> tuple[Integers, Integers]:

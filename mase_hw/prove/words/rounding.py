@@ -37,7 +37,9 @@ def multiple(make: Diagrams, factor: int, constant: int) -> Bits:
 
 
 def requantized(make: Diagrams, n: Bits, step: Finish) -> Bits:
-    """The bits of the result, as many as its type has."""
+    """The bits of the result, as many as its type has. A quotient has no such diagrams, and is not proved so."""
+    if step.divisor > 1:
+        raise NotProvedError(f"a quotient by {step.divisor} of a number with too many values to go through")
     to = step.fixed
     shift = step.frac - to.frac
     if shift > 0:

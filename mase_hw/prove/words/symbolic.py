@@ -24,6 +24,7 @@ class Symbolic(BitLogic):
         super().__init__(words)
         self.reader = Reader(words)
         self.sums: list[Sum] = []  # every addition of data
+        self.fixed: list[Sum] = []  # those that have one sum alone
         self.read: set[str] = set()  # adders whose sums are known, if only as constants
 
     def evaluate(self, cell: Cell, inputs: dict[str, Values]) -> Values:
@@ -126,8 +127,7 @@ class Symbolic(BitLogic):
         if found.total.largest >> (found.bits - 1):  # known modulo its bits: smaller factors say the same
             less = self.words.residue(found.total, found.bits)
             found = replace(found, total=less) if less.hi - less.lo < found.total.hi - found.total.lo else found
-        if found.total.lo < found.total.hi:
-            self.sums.append(found)
+        (self.sums if found.total.lo < found.total.hi else self.fixed).append(found)
         return [self.words.bit(found.total, k) for k in range(found.shift, found.bits)]
 
     def _mux(self, kind: str, cell: Cell, inputs: dict[str, Values]) -> Values:

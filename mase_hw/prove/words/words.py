@@ -29,7 +29,8 @@ class Words:
         self.joint = bits  # every variable is one bit, of numbers that lie in these ranges
         self.known = self.lo == self.hi if bits is None else bits.known  # variables with one value are constants
         self.only = self.lo if bits is None else bits.only
-        self.some_known = bool(self.known.any())
+        self._known_at = np.flatnonzero(self.known)
+        self._known_as = self.only[self._known_at]
         self._reach = np.maximum(np.abs(self.lo), np.abs(self.hi)).astype(np.float64)
         self.diagrams = Diagrams()
         self._most = MAX_WORD if bits is None else MAX_JOINT
@@ -40,11 +41,13 @@ class Words:
         return self.word(factors, 0)
 
     def word(self, factors: Integers, constant: int) -> Word:
-        if np.abs(factors.astype(np.float64)) @ self._reach >= self._most:
+        far = np.abs(factors).sum(dtype=np.float64) if self.joint is not None else np.abs(factors) @ self._reach
+        if far >= self._most:
             raise NotProvedError("a sum has more bits than are computed with")
-        if self.some_known:  # or one number would have two forms
-            constant += int(factors[self.known] @ self.only[self.known])
-            factors = np.where(self.known, 0, factors)
+        if len(self._known_at) and (held := factors[self._known_at]).any():  # or one number would have two forms
+            constant += int(held @ self._known_as)
+            factors = factors.copy()
+            factors[self._known_at] = 0
         if self.joint is not None:
             lo, hi = self.joint.bounds(factors)
             return Word(factors, constant, lo + constant, hi + constant)
@@ -104,6 +107,8 @@ class Words:
                 always = (a.word.constant >> a.shift) + (rest.lo >> a.shift)
                 high = self.word((a.word.factors - low) >> a.shift, always)
                 return Number(self.moved(self.times(high, 1 << a.lift), a.below))
+            if not (low == -half).any():
+                break  # no remainder is one half
         return a
 
     def bit(self, word: Word, index: int) -> Value:

@@ -235,7 +235,8 @@ def test_a_late_beat_is_seen_before_anything_repeats(monkeypatch: pytest.MonkeyP
 def test_when_an_unlimited_fifo_changes_nothing(before: int, now: int, least: int, again: bool) -> None:
     """A state comes back with more beats in it only if it was not empty in between."""
     design = residual((), UNLIMITED)
-    run = cycles._Run(design.components, design.inputs, design.outputs)
+    (part,) = layout.separate(design.components, design.inputs, design.outputs)
+    run = cycles._Run(part)
     run.least = [(9,), (0,), (5,), (least,)]
     assert run._comes_again(_Check(1, 10, (), (before,)), _Check(3, 20, (), (now,))) is again
 

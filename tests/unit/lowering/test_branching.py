@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from chains import config_of
-from layer_graphs import graphs, join, linear, relu
+from layer_graphs import cat, graphs, join, linear, mul, relu
 from support import run_rtl, write_rtl
 from together import assert_all_equal
 
 from mase_hw.config.hardware import HardwareSpec, HardwareTarget
 from mase_hw.diagnostics import Collector, ProblemsError
-from mase_hw.ir.cycles import DeadlockError
+from mase_hw.ir.cycles import DeadlockError, schedule_within
 from mase_hw.ir.design import Design
+from mase_hw.ir.plumbing import Fifo
 from mase_hw.layers import LayerGraph, ModelInput
 from mase_hw.lowering.build import design_of
 from mase_hw.lowering.choose import choose, request
@@ -232,3 +234,36 @@ def test_a_smaller_depth_is_kept_if_it_makes_progress_and_refused_if_not() -> No
                 planned(graph, None, **wish)
         else:
             planned(graph, None, **wish)
+
+
+@pytest.mark.parametrize(("features", "depth"), [(7, 5), (8, 6)])
+def test_depths_suffice_after_stalls_too(features: int, depth: int) -> None:
+    """Without stalls a FIFO of 4 loses no cycle, as the pipe before it is full too. With gaps in the pipe it stops."""
+    layers = (relu("r", "x", features), mul("m", "x", features), cat("c", {"r": features, "m": features}))
+    graph = LayerGraph((ModelInput("x", (features,)),), layers, ("c",))
+
+    def make(depths: Mapping[Edge, int]) -> Design:
+        return lower("dut", graph, [Choice(1, 1)] * 3, None, Branching({"x": True}, depths))
+
+    assert make({("c", 1): 4}).schedule.interval == make({("c", 1): 99}).schedule.interval
+    assert exact_depths(graph, make) == {("c", 0): 0, ("c", 1): depth}
+    assert make({("c", 1): depth}).progress.goes_on
+    assert not make({("c", 1): depth - 1}).progress.goes_on
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_part_that_stops_beside_one_that_goes_on(swapped: bool) -> None:
+    """No stream joins the two. Depths are computed, and the interval is the slower one's."""
+    two = (linear("fc", "x", 4, 4), join("sub", "d", "fc", "x", 4)), (linear("r", "z", 2, 2),)
+    first, second = two[::-1] if swapped else two
+    outputs = ("r", "d") if swapped else ("d", "r")
+    graph = LayerGraph((ModelInput("x", (4,)), ModelInput("z", (2,))), (*first, *second), outputs)
+    _, design = planned(graph, fc=HardwareSpec("folded", data_in_parallelism=1, data_out_parallelism=1))
+    assert design.schedule.interval == max(port.interval for port in design.schedule.outputs) >= 4
+    short = Design("dut", tuple(
+        replace(c, depth=1) if isinstance(c, Fifo) else c for c in design.components
+    ))  # fmt: skip
+    assert not short.progress.goes_on
+    with pytest.raises(DeadlockError):
+        _ = short.schedule
+    assert schedule_within(short.components, short.inputs, short.outputs, design.schedule) is None

@@ -10,6 +10,9 @@ from types import ModuleType
 import pytest
 
 from mase_hw.cost.cost import Cost
+from mase_hw.ir import Stream
+from mase_hw.numerics import Fixed
+from mase_hw.ops.add import add
 
 BENCH = Path(__file__).parents[3] / "bench"
 
@@ -168,3 +171,11 @@ def test_the_errors(calibrate: ModuleType) -> None:
     assert calibrate.error_of([one, two], "ff").mean == pytest.approx(0.1)
     assert calibrate.error_of([one, two], "depth").worst == 2
     assert calibrate.error_of([one, two], "dsp") is None
+
+
+@pytest.mark.parametrize("minus", [False, True])
+def test_a_sum_of_which_no_bit_is_left_costs_nothing(minus: bool) -> None:
+    """Both inputs are 0, and one is shifted far above the sum's bits."""
+    near, far = (Stream(name, 2, 2, Fixed(3, frac), (0, 0), (0, 0)) for name, frac in (("a", 9), ("b", 1)))
+    cost = add("s", [near, far], (1, -1 if minus else 1), None).cost()
+    assert min(cost.sites, cost.lut, cost.ff, cost.carry) >= 0

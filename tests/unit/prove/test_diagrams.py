@@ -95,6 +95,12 @@ def test_a_wide_sum_is_compared_with_the_software() -> None:
         assert np.array_equal(make.at(bit, n), (wanted >> k & 1).astype(bool))
 
 
+def test_a_quotient_is_not_taken_for_a_shift() -> None:
+    make = Diagrams()
+    with pytest.raises(NotProvedError, match="a quotient by 3"):
+        requantized(make, multiple(make, 1, 0), replace(WIDE, divisor=3))
+
+
 @pytest.mark.parametrize("changed", [{"rounding": Rounding.FLOOR}, {"rectify": True}, {"frac": 24}], ids=str)
 def test_software_that_rounds_otherwise_is_seen(changed: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     other = replace(WIDE, **changed)  # type: ignore[arg-type]

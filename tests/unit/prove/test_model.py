@@ -146,6 +146,17 @@ def test_another_model_is_false(emitted: Path) -> None:
     assert "not below 0" in found["detail"]
 
 
+def test_other_orders_of_the_elements_are_false(emitted: Path) -> None:
+    """Nothing else of a build tells which feature is which."""
+    manifest = emitted / "build" / "manifest.json"
+    said = json.loads(manifest.read_text())
+    said["reals"]["input_orders"] = [[2, 0, 1]]
+    manifest.write_text(json.dumps(said))
+    found = model_claim(emitted)
+    assert found["status"] == "refuted"
+    assert "input_orders are not those of the model" in found["detail"]
+
+
 def changed(design: Design, **values: object) -> Design:
     (component,) = design.components
     return replace(design, components=(replace(component, **values),))
@@ -164,7 +175,7 @@ CHANGES: dict[str, tuple[Callable[[Design], Design], str]] = {
     "rectify": (lambda d: rounded(d, rectify=True), "not below 0"),
     "type": (
         lambda d: changed(d, outputs=(replace(d.output, fixed=U6),)),
-        "data_out is fixed(6, 3), and not ufixed(6, 3)",
+        "data_out is 3 x fixed(6, 3), and not 3 x ufixed(6, 3)",
     ),
     "bias": (lambda d: changed(d, bias=d.components[0].bias + 1), "fc: constant [0] is"),  # type: ignore[attr-defined]
     "row": (lambda d: changed(d, matrix=d.components[0].matrix[:-1]), "fc: factors are"),  # type: ignore[attr-defined]

@@ -52,6 +52,28 @@ def test_every_claim_is_proved(name: str, tmp_path: Path) -> None:
         assert proved(design, tmp_path / str(interval)) == []
 
 
+@pytest.mark.parametrize(("lo", "bits"), [(-32, 6), (-1, 4)])
+def test_a_lane_that_is_constant_counts_for_the_width(lo: int, bits: int, tmp_path: Path) -> None:
+    """Lanes of one array have the width of the widest: here of one whose sum is always the same."""
+    a = Stream("data_in_0", 2, 2, Fixed(6, 6), (0, lo), (0, lo))
+    b = Stream("data_in_1", 2, 2, Fixed(5, 4, signed=False), (0, 0), (2, 0))
+    total = add("sum", [a, b], (1, -1), Result(Fixed(4, 2, signed=False), Rounding.FLOOR))
+    assert total.finish.width == bits
+    design = Design("dut", (replace(total, outputs=(total.output.renamed("data_out_0"),)),))
+    files = write_rtl(design, tmp_path)
+    netlists = elaborate(files, "dut", ["sum"])
+    assert [c.status for c in prove_design(design, netlists, any_input=False).claims if c.about == "widths"] == [
+        "proved"
+    ]
+    (path,) = [path for path in files if path.name == "dut_sum.sv"]
+    wider = path.read_text("utf-8").replace(f"signed [{bits - 1}:0] sum_t", f"signed [{bits}:0] sum_t")
+    path.write_text(wider.replace(f"Width({bits})", f"Width({bits + 1})"), encoding="utf-8")
+    netlists = elaborate(files, "dut", ["sum"])
+    assert [c.status for c in prove_design(design, netlists, any_input=False).claims if c.about == "widths"] != [
+        "proved"
+    ]
+
+
 def test_wide_sums_of_several_beats_and_types(tmp_path: Path) -> None:
     """Types of different widths and signs, bounds of their own in each beat, two beats to a vector."""
     a = Stream("data_in_0", 4, 2, Fixed(7, 3), (-64, -5, 0, 3), (63, 9, 1, 3))

@@ -18,13 +18,13 @@ DATA = blobs()
 NO_TRAIN = Dataset("blobs", DATA.x_train[:0], DATA.y_train[:0], DATA.x_val, DATA.y_val, DATA.x_test, DATA.y_test)
 
 
-class Pair(nn.Module):
+class Named(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.fc = nn.Linear(6, 3)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self.fc(x), x
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"a": self.fc(x)}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ class Pair(nn.Module):
             "error: Linear does not take samples of blobs, of shape (6,): "
             "mat1 and mat2 shapes cannot be multiplied (2x6 and 5x3)",
         ),
-        (Pair(), "error: Pair gives a tuple for 2 samples"),
+        (Named(), "error: Named gives a dict for 2 samples"),
         (nn.Sequential(nn.Linear(6, 3), nn.Flatten(0)), "error: Sequential gives shape (6,) for 2 samples"),
         (nn.Flatten(), "error: Flatten has no parameters to train"),
     ],
