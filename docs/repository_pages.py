@@ -20,6 +20,7 @@ PAGES = {
     "bench/README.md": "project/benchmarks.md",
     "examples/digits/README.md": "project/digits.md",
     "examples/mnist/README.md": "project/mnist.md",
+    "examples/cnv/README.md": "project/cnv.md",
 }
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()[^()\s]+(?=\))")

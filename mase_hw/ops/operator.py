@@ -27,7 +27,10 @@ MODULES = (
     *("linear.operator", "relu", "batch_norm1d", "add", "mul", "cat"),
     *("batch_norm2d", "conv", "pool", "resize", "thresholds"),
 )
-LISTED = ("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul")  # before those of other packages
+LISTED = (  # in this order wherever operators are listed, whichever file was imported first
+    *("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul", "batch_norm2d", "conv2d", "conv1d"),
+    *("max_pool2d", "max_pool1d", "avg_pool2d", "avg_pool1d", "zero_pad", "upsample", "thresholds"),
+)
 MEMORIES = (None, False, True)  # by depth, all in LUT RAM, all in block RAM
 FOREVER = 1 << 62  # an interval that everything reaches
 Wrong = dict[str, tuple[str, str]]  # by key: what is wrong with it, and how to mend it

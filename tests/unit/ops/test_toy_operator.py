@@ -27,7 +27,7 @@ from mase_hw.flow import Compiled, compile_model
 from mase_hw.graph import MaseGraph, get_mase_op, get_mase_type
 from mase_hw.ir import Component
 from mase_hw.numerics import Fixed, Rounding
-from mase_hw.ops.operator import OPERATORS, operators
+from mase_hw.ops.operator import LISTED, OPERATORS, built_operators, operators
 from mase_hw.passes import add_common_metadata_analysis_pass
 from mase_hw.passes.analysis.operations import computations
 from mase_hw.simulate.stimulus import stimulus
@@ -248,3 +248,9 @@ def test_nothing_else_knows_it() -> None:
     words = ("toy.", '"abs"', "AbsInteger")
     known = [f for f in files if f.is_file() and any(word in f.read_text("utf-8") for word in words)]
     assert known == []
+
+
+def test_the_project_s_own_operators_have_a_place_in_the_list() -> None:
+    built = built_operators()
+    assert list(built)[: len(LISTED)] == list(LISTED)
+    assert {name for name, each in built.items() if type(each).__module__.startswith("mase_hw.")} == set(LISTED)
