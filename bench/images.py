@@ -39,12 +39,12 @@ class Job:
         return Design("dut", (replace(self.component, outputs=(self.component.output.renamed("data_out_0"),)),))
 
 
-def _stream(lanes: int) -> Stream:
+def stream(lanes: int) -> Stream:
     return full_range("data_in_0", CHANNELS, lanes, Fixed(BITS, 4), GEOMETRY.frame)
 
 
 def jobs() -> list[Job]:
-    every, one = _stream(CHANNELS), _stream(1)
+    every, one = stream(CHANNELS), stream(1)
     return [
         Job(
             "16 channels a beat, LUT RAM",
@@ -75,11 +75,15 @@ def jobs() -> list[Job]:
 
 def measure(design: Design) -> Cost:
     with tempfile.TemporaryDirectory(prefix="mase-hw-images-") as folder:
-        files = []
-        for name, text in render(design).items():
-            files.append(Path(folder) / name)
-            files[-1].write_text(text, encoding="utf-8")
-        return synthesize(files, design.name, dsp=False, timeout=600.0).total
+        return synthesize(written(design, Path(folder)), design.name, dsp=False, timeout=600.0).total
+
+
+def written(design: Design, folder: Path) -> list[Path]:
+    files = []
+    for name, text in render(design).items():
+        files.append(folder / name)
+        files[-1].write_text(text, encoding="utf-8")
+    return files
 
 
 def main() -> int:

@@ -88,6 +88,16 @@ def _forward(net: Net, inputs: Any) -> Any:
 def write(name: str, net: Net, folder: Path, pipelining: Pipelining) -> Written:
     """The peer's design, as it writes it and with `(* keep *)` on the sums, checked by the peer's own emulation."""
     logic, cycles = PEERS[name](net, folder / "plain", pipelining)
+    kept = keep_sums(folder)
+    x = net.vectors(CHECKED)
+    frac = net.frac if net.narrow else 2 * net.frac
+    y = np.asarray(logic.predict(x / 2.0**net.frac)) * 2.0**frac
+    exact = bool(np.array_equal(y.reshape(len(x), -1), net.reference(x)))
+    return Written(cycles, exact, _sources(folder / "plain"), kept)
+
+
+def keep_sums(folder: Path) -> list[Path]:
+    """The sources in `plain` once more in `kept`, with `(* keep *)` on the outputs of adders."""
     shutil.copytree(folder / "plain", folder / "kept", dirs_exist_ok=True)
     for adder in ADDERS:
         path = folder / "kept" / "src" / "static" / f"{adder}.v"
@@ -95,11 +105,7 @@ def write(name: str, net: Net, folder: Path, pipelining: Pipelining) -> Written:
             text, count = _OUTPUT.subn(r"(* keep *) output \1", path.read_text("utf-8"))
             assert count == 1, f"{path}: no output to keep"
             path.write_text(text, encoding="utf-8")
-    x = net.vectors(CHECKED)
-    frac = net.frac if net.narrow else 2 * net.frac
-    y = np.asarray(logic.predict(x / 2.0**net.frac)) * 2.0**frac
-    exact = bool(np.array_equal(y.reshape(len(x), -1), net.reference(x)))
-    return Written(cycles, exact, _sources(folder / "plain"), _sources(folder / "kept"))
+    return _sources(folder / "kept")
 
 
 def _sources(folder: Path) -> list[Path]:
