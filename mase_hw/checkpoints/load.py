@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mase_hw.checkpoints.read import read_state
+from mase_hw.checkpoints.wrapped import without_wrappers
 from mase_hw.config.table import nearest
 from mase_hw.diagnostics import Collector, Place
 
@@ -20,11 +21,15 @@ def load_checkpoint(
 ) -> tuple[str, ...]:
     """Fills `module` from the file and returns notes for the user; on any problem the module is left unchanged.
 
-    `load_type`: "pt" (state dict), "pl" (Lightning), "safetensors", or "auto", which looks into the file.
+    `load_type`: "pt" (state dict), "pl" (Lightning), "safetensors", "npz", or "auto", which looks into the file.
     """
     state, notes = read_state(path, load_type, where)
+    wanted, subject = module.state_dict(), f"checkpoint {Place(path)}"
+    state, removed = without_wrappers(state, wanted)
+    if removed:
+        notes = (*notes, f"{subject}: {removed} is taken off its keys")
     with Collector() as problems:
-        checked = _checked(module.state_dict(), state, f"checkpoint {Place(path)}", where, problems)
+        checked = _checked(wanted, state, subject, where, problems)
     module.load_state_dict(checked, strict=False)
     return notes
 

@@ -18,9 +18,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_safetensors
 from torch import Tensor
 
+from mase_hw.checkpoints.wrapped import holder_of
 from mase_hw.diagnostics import Place, Problem, ProblemsError
 from mase_hw.untrusted import RefusedError, parse_json, read_regular
-from mase_hw.untrusted.arrays import expect_unpacked
+from mase_hw.untrusted.arrays import expect_unpacked, parse_npz
 
 LIGHTNING_PREFIX = "model."  # Lightning's module holds the model under this name
 
@@ -39,6 +40,7 @@ _DAMAGED = (
     RecursionError,
     ArithmeticError,
 )
+_NO_ARCHIVE = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error)
 
 
 LARGEST = 1 << 30  # bytes of a file
@@ -46,6 +48,7 @@ _HEADER = 16 << 20  # bytes that say what the tensors of a safetensors file are
 _PICKLE = 4 << 20  # bytes that say the same in torch's archive
 _READS = 1 << 20  # that torch may make in a file of before its archives
 _TENSORS = 10_000
+_ARRAYS = 1 << 28  # bytes that an npz, which may be compressed, unpacks to
 _NO_CHECKPOINTS = (".py", ".toml")  # what lies beside a checkpoint and is named like it
 
 
@@ -72,6 +75,8 @@ def read_state(path: Path, load_type: str, where: Place | None = None) -> tuple[
     data = _bytes(reader)
     if load_type == "safetensors" or (load_type == "auto" and _is_safetensors(data)):
         return _safetensors(reader, data), ()
+    if load_type == "npz" or (load_type == "auto" and _is_npz(data)):
+        return _arrays(reader, data), ()
     return _torch(reader, data, load_type)
 
 
@@ -121,6 +126,25 @@ def _safetensors(reader: _Reader, data: bytes) -> dict[str, Tensor]:
     return _tensors(reader, state)
 
 
+def _is_npz(data: bytes) -> bool:
+    """An archive with arrays of numpy's; torch's archives have none."""
+    if not data.startswith(b"PK"):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except _NO_ARCHIVE:
+        return False
+
+
+def _arrays(reader: _Reader, data: bytes) -> dict[str, Tensor]:
+    try:
+        found = parse_npz(data, _ARRAYS, kinds="biuf", packed=True)
+        return _tensors(reader, {name: torch.from_numpy(array.copy()) for name, array in found.items()})
+    except (RefusedError, TypeError) as error:  # TypeError: a type that torch has not
+        raise reader.refuse(str(error), "save arrays of plain numbers by name: numpy.savez(...)") from None
+
+
 def load_torch(path: Path) -> Any:
     """Whatever plain values and tensors a file of torch holds."""
     reader = _Reader(path, None)
@@ -150,7 +174,14 @@ def _torch(reader: _Reader, data: bytes, load_type: str) -> tuple[dict[str, Tens
         raise reader.refuse("has no state_dict, so it is not Lightning's", 'set load_type = "pt"')
     if load_type == "pt" and lightning:
         raise reader.refuse("is Lightning's, not a plain state dict", 'set load_type = "pl"')
-    return _lightning(reader, content["state_dict"]) if lightning else (_tensors(reader, content), ())
+    if lightning:
+        return _lightning(reader, content["state_dict"])
+    holder = holder_of(content)
+    if holder is None:
+        return _tensors(reader, content), ()
+    beside = ", ".join(sorted(key[:60] for key in content if isinstance(key, str) and key != holder))
+    note = f"{reader.subject}: its tensors are under {holder}" + (f"; left out {beside}" if beside else "")
+    return _tensors(reader, content[holder]), (note,)
 
 
 def _expect_unpacked(data: bytes) -> None:
@@ -160,7 +191,7 @@ def _expect_unpacked(data: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error):
+    except _NO_ARCHIVE:
         return  # which torch will say too
     expect_unpacked(members, len(data))
     if any(member.file_size > _PICKLE for member in members if member.filename.endswith(".pkl")):
@@ -188,7 +219,7 @@ class _Counted(io.BytesIO):
             raise RefusedError(f"takes more than {_READS:,} steps to read")
 
 
-_KINDS = "a torch state dict (.pt, .pth), a Lightning .ckpt or a .safetensors file is expected"
+_KINDS = "a torch state dict (.pt, .pth), a Lightning .ckpt, a .safetensors or a .npz file is expected"
 
 
 def _not_weights(reader: _Reader, said: str) -> ProblemsError:

@@ -37,7 +37,7 @@ _PLACES = (
     _Override(("--project",), "project", str, "Names the folder under mase_output.  [default: MODEL_TASK_DATASET]"),
     _Override(("--project-dir",), "project_dir", str, "Where projects are kept.  [default: mase_output]"),
     _Override(("--load", "--load-name"), "load_name", str, "The checkpoint to take the weights from."),
-    _Override(("--load-type",), "load_type", str, "auto, pt, pl or safetensors.  [default: auto]"),
+    _Override(("--load-type",), "load_type", str, "auto, pt, pl, safetensors or npz.  [default: auto]"),
     _Override(("--seed",), "seed", int, "Of start weights, of the samples' order and of random data.  [default: 0]"),
     _Override(("--accelerator",), "accelerator", str, f"{', '.join(ACCELERATORS)}; falls back to the CPU."),
     _Override(("--cpu", "--num-workers"), "cpu", int, "Data-loader workers. Data lies in memory, so 0 is as fast."),

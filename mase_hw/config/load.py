@@ -19,9 +19,9 @@ from mase_hw.config.table import Table, shown
 from mase_hw.config.training import TrainingConfig, parse_training
 from mase_hw.diagnostics import Collector, Place
 
-LoadType = Literal["auto", "pt", "pl", "safetensors", "mz"]
+LoadType = Literal["auto", "pt", "pl", "safetensors", "npz", "mz"]
 
-LOAD_TYPES: tuple[LoadType, ...] = ("auto", "pt", "pl", "safetensors", "mz")
+LOAD_TYPES: tuple[LoadType, ...] = ("auto", "pt", "pl", "safetensors", "npz", "mz")
 TASKS = {"cls": "cls", "classification": "cls"}  # both spellings are MASE's
 PASSES = ("quantize", "fuse_batch_norm", "hardware")
 _OWN_KEYS = ("model", "dataset", "task", "project", "project_dir", "seed", "load_name", "load_type")

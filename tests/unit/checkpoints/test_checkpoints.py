@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -41,6 +42,9 @@ def write(kind: str, content: dict[str, Tensor]) -> Path:
     elif kind == "pl":
         inner = {f"model.{key}": value for key, value in content.items()}
         torch.save({"epoch": 3, "state_dict": inner, "callbacks": {"best": torch.ones(1)}}, path)
+    elif kind == "npz":
+        np.savez_compressed("arrays.npz", **{key: value.numpy() for key, value in content.items()})
+        Path("arrays.npz").rename(path)
     elif kind == "old pt":
         torch.save(content, path, _use_new_zipfile_serialization=False)
     else:
@@ -49,7 +53,7 @@ def write(kind: str, content: dict[str, Tensor]) -> Path:
 
 
 @pytest.mark.parametrize("load_type", ["auto", "stated"])
-@pytest.mark.parametrize("kind", ["pt", "old pt", "pl", "safetensors"])
+@pytest.mark.parametrize("kind", ["pt", "old pt", "pl", "safetensors", "npz"])
 def test_loads(kind: str, load_type: str) -> None:
     path = write(kind, state())
     model = get_model("jsc-toy")
@@ -65,6 +69,52 @@ def test_lightning_without_prefix_and_with_more() -> None:
     torch.save({"state_dict": {**inner, "loss.weight": torch.ones(5)}}, "b.ckpt")
     assert load_checkpoint(model, Path("b.ckpt")) == ("checkpoint b.ckpt: left out loss.weight",)
     assert same(dict(model.state_dict()), state(2))
+
+
+@pytest.mark.parametrize("holder", ["model_state_dict", "model", "net", "weights"])
+def test_a_training_script_keeps_more_than_the_weights(holder: str) -> None:
+    model = get_model("jsc-toy")
+    torch.save({"epoch": 3, "optimizer_state_dict": {"lr": 0.1}, holder: state()}, "run.pt")
+    note = f"checkpoint run.pt: its tensors are under {holder}; left out epoch, optimizer_state_dict"
+    assert load_checkpoint(model, Path("run.pt")) == (note,)
+    assert same(dict(model.state_dict()), state())
+
+
+@pytest.mark.parametrize(
+    ("prefix", "removed"),
+    [("module.", "module."), ("_orig_mod.", "_orig_mod."), ("_orig_mod.module.", "_orig_mod. and module.")],
+)
+@pytest.mark.parametrize("kind", ["pt", "safetensors"])
+def test_wrappers_names_are_taken_off(prefix: str, removed: str, kind: str) -> None:
+    model = get_model("jsc-toy")
+    path = write(kind, {f"{prefix}{key}": value for key, value in state().items()})
+    assert load_checkpoint(model, path) == (f"checkpoint best.bin: {removed} is taken off its keys",)
+    assert same(dict(model.state_dict()), state())
+
+
+def test_a_part_that_was_compiled() -> None:
+    model = get_model("jsc-toy")
+    path = write("pt", {key.replace("seq_blocks.", "seq_blocks._orig_mod."): value for key, value in state().items()})
+    assert load_checkpoint(model, path) == ("checkpoint best.bin: _orig_mod. is taken off its keys",)
+    assert same(dict(model.state_dict()), state())
+
+
+def test_a_model_that_has_such_names_itself() -> None:
+    model = nn.ModuleDict({"module": nn.Linear(2, 3)})
+    saved = {key: torch.ones_like(value) for key, value in model.state_dict().items()}
+    assert list(saved) == ["module.weight", "module.bias"]
+    assert load_checkpoint(model, write("pt", saved)) == ()
+    assert same(dict(model.state_dict()), saved)
+
+
+def test_arrays_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez("best.npz", **{"seq_blocks.0.weight": np.ones(3, np.complex64)})
+    assert "best.npz has the array 'seq_blocks.0.weight.npy' of complex64, which is not read" in problem(
+        Path("best.npz")
+    )
+    monkeypatch.setattr("mase_hw.checkpoints.read._ARRAYS", 1 << 20)
+    np.savez_compressed("best.npz", x=np.zeros((1 << 17) + 1))
+    assert "best.npz unpacks to 1,048,712 bytes; 1,048,576 are the most" in problem(Path("best.npz"))
 
 
 def test_half_and_double_precision_and_no_counters() -> None:
@@ -99,7 +149,7 @@ def test_file_problems() -> None:
 
 NOT_ONE = (
     "x.toml:3: error: checkpoint best.bin is not a checkpoint, or it is damaged\n"
-    "  hint: a torch state dict (.pt, .pth), a Lightning .ckpt or a .safetensors file is expected"
+    "  hint: a torch state dict (.pt, .pth), a Lightning .ckpt, a .safetensors or a .npz file is expected"
 )
 
 
