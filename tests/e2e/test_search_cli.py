@@ -268,6 +268,7 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.nightly
 def test_workers_share_a_study_in_postgresql(tmp_path: Path, server: str) -> None:
     write(tmp_path, SAMPLES)
     workers = [search(tmp_path, "--storage", server) for _ in range(2)]

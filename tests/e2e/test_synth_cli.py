@@ -58,7 +58,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["xcup", "xc7", "ecp5", "ice40", "generic"])
+@pytest.mark.parametrize(
+    "target", ["xcup", "ice40", *(pytest.param(each, marks=pytest.mark.nightly) for each in ("xc7", "ecp5", "generic"))]
+)
 def test_every_target(target: str, build: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["synth", str(build), "--target", target, "--json"])
     content = json.loads(capsys.readouterr().out)

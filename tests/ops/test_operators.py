@@ -150,7 +150,7 @@ def test_corner_in_rtl(group: dict[str, Case], tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, 1, *(pytest.param(k, marks=pytest.mark.nightly) for k in (2, 3))])
 def test_drawn_in_rtl(block: int, tmp_path: Path) -> None:
     """Eight drawn cases each, by a generator of our own: a shrinking search would build hundreds of simulators."""
     rng = np.random.default_rng(block)

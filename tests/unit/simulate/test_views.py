@@ -131,7 +131,7 @@ def test_a_sound_design_has_views_without_a_marker(tmp_path: Path) -> None:
     assert "cursor_set" not in outcome.waves.with_suffix(".sucl").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_fst_file_says_what_the_vcd_file_says(tmp_path: Path) -> None:
     """Every scope, width, real lane and change, and the time scale; read with the library that Surfer reads with."""
     design = two_layers()
