@@ -87,9 +87,9 @@ def test_a_sum_counts_a_metric_of_the_other_direction_negatively(direction: str,
 
 
 def test_bounds_are_kept_at_zero_or_less(tmp_path: Path) -> None:
-    metrics = "accuracy.at_least = 0.8\nloss.at_most = 0.5\naverage_bitwidth.scale = 1\n"
+    metrics = "accuracy.at_least = 0.8\nloss.at_most = 0.25\naverage_bitwidth.scale = 1\n"
     verdict = judge(MEASURED, read(write(tmp_path, metrics=metrics)))
-    assert verdict.bounds == {"accuracy.at_least": pytest.approx(0.05), "loss.at_most": 0.0}
+    assert verdict.bounds == {"accuracy.at_least": pytest.approx(0.05), "loss.at_most": 0.25}
     assert list(verdict.scaled) == ["average_bitwidth"]
 
 

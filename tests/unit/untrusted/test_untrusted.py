@@ -144,6 +144,12 @@ def test_arrays_within_limits(data: bytes, said: str) -> None:
     assert said in refusal(parse_npz, data, LIMIT)
 
 
+def test_the_sizes_of_all_members_are_added_up() -> None:
+    file = io.BytesIO()
+    np.savez(file, a=np.zeros(LIMIT // 16), b=np.zeros(LIMIT // 16))
+    assert "unpacks to 1,048,832 bytes" in refusal(parse_npz, file.getvalue(), LIMIT)
+
+
 def test_arrays_as_they_should_be() -> None:
     file = io.BytesIO()
     arrays = {"a": np.arange(6).reshape(2, 3), "b": np.zeros((0, 3)), "c": np.array(True), "d": np.eye(3).T[::-1]}
