@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -11,25 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
-import torch
 from torch import nn
 
-from mase_hw.config import Config, Option
-from mase_hw.config.hardware import identifier_from
+from mase_hw.config import Config
 from mase_hw.config_file import config_of, load_config
 from mase_hw.cost.cost import Cost
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build, read_build
 from mase_hw.flow import Prepared, prepare, write
+from mase_hw.given_model import Model, checked_keys, made, model_option, project_of, unused_notes
 from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design, Stream
-from mase_hw.models.load import make_model
 from mase_hw.numerics import Fixed
 from mase_hw.prove.prove import Proof
 from mase_hw.simulate.check import Engine
 from mase_hw.vectors import Results, Vectors
 
-Model = nn.Module | type[nn.Module] | str | Path
 Settings = Mapping[str, Any] | str | Path
 Progress = Callable[[str], None]
 Given = npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]  # samples of one input, or of each
@@ -47,20 +43,20 @@ def compile(model: Model | None = None, config: Settings | None = None) -> Compi
     """
     if config is None and isinstance(model, str | Path) and str(model).endswith(".toml"):
         model, config = None, model
-    given = _option(model)
+    given = model_option(model)
     if isinstance(config, Mapping):
-        loaded = config_of(copy.deepcopy(_checked(config)), given, _project(given))
+        loaded = config_of(copy.deepcopy(checked_keys(config)), given, project_of(given))
     elif config is None:
-        loaded = config_of({}, given, _project(given))
+        loaded = config_of({}, given, project_of(given))
     else:
         loaded = load_config(Path(config), given)
     module: nn.Module | None = None
     notes: tuple[str, ...] = ()
     if isinstance(model, nn.Module):
         module = copy.deepcopy(model).cpu()
-        notes = _unused(loaded)
+        notes = unused_notes(loaded)
     elif isinstance(model, type):
-        module = _made(model)
+        module = made(model)
     prepared = prepare(loaded, module, as_it_is=isinstance(model, nn.Module))
     files = loaded.sources
     if isinstance(config, Mapping) or config is None:
@@ -243,50 +239,3 @@ class CompiledDesign:
 def _shape(stream: Stream) -> str:
     """What a sample of a port is: `4 x fixed(8, 4)`, `28 x 28 x 3 x fixed(8, 4)`."""
     return " x ".join(map(str, (*stream.frame, stream.features, stream.fixed)))
-
-
-def _option(model: Model | None) -> dict[str, Option]:
-    """The model in place of the configuration's."""
-    if model is None:
-        return {}
-    if isinstance(model, nn.Module):
-        return {"model": Option("model", type(model).__name__)}
-    if isinstance(model, type):
-        return {"model": Option("model", model.__name__)}
-    if isinstance(model, str | Path):
-        return {"model": Option("model", str(model))}
-    hint = 'a module, a class of one, a registered name, "file.py:Class" or "file.onnx"'
-    raise ProblemsError(Problem(f"model: a {type(model).__name__} is no model", hint=hint))
-
-
-def _project(given: Mapping[str, Option]) -> str:
-    """The project's name where the configuration has none: the model's."""
-    name = str(given["model"].value).rpartition(":")[2] if given else ""
-    return identifier_from(Path(name).name.removesuffix(".onnx")) if name else ""
-
-
-def _checked(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """A mapping all of whose keys are strings, as a TOML's are."""
-    for key, value in values.items():
-        if not isinstance(key, str):
-            raise ProblemsError(Problem(f"config: the key {key!r}{f' of {path}' if path else ''} is no string"))
-        if isinstance(value, Mapping):
-            _checked(value, f"{path}.{key}" if path else key)
-    return dict(values)
-
-
-def _unused(config: Config) -> tuple[str, ...]:
-    if config.load_name is None:
-        return ()
-    return (f"load_name = {config.load_name.name} is not read: the module's own weights are used",)
-
-
-def _made(kind: type[nn.Module]) -> nn.Module:
-    """An instance, made as that of a class that a TOML names."""
-    try:
-        path = Path(inspect.getfile(kind))
-    except (TypeError, OSError):  # a class of an interactive session has no file
-        path = Path(kind.__module__)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return make_model(kind, path, f"model = {kind.__name__}", kind.__name__)

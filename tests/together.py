@@ -17,8 +17,8 @@ from support import assert_layout, assert_pyslang_elaborates, assert_yosys_elabo
 from mase_hw.emit import render
 from mase_hw.ir import Design
 from mase_hw.simulate import PATTERNS, Outcome, lint, simulate
-from mase_hw.simulate.bench import Job, StreamSpec
 from mase_hw.simulate.check import SimRequest, make_job
+from mase_hw.simulate.job import Job, StreamSpec
 from mase_hw.simulate.stimulus import Stimulus, stimulus
 
 TOP = "together"

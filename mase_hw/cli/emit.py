@@ -93,7 +93,7 @@ def _table(manifest: Mapping[str, Any]) -> Table:
         sums = {key: sum(cost[key] for cost in costs) for key in costs[0]}
         forks = sum(entry["kind"] == "fork" for entry in between)
         counts = ((forks, "fork"), (len(between) - forks, "skid"))
-        what = ", ".join(f"{count} {name}{'s' * (name == 'skid' or count > 1)}" for count, name in counts if count)
+        what = ", ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in counts if count)
         table.add_row("between nodes", "", what, *[""] * 5, *_figures(sums))
     table.add_section()
     table.add_row("total", *[""] * 7, *_figures(manifest["cost"]))

@@ -34,7 +34,7 @@ class Port:
 
 def ports(rtl: str) -> list[Port]:
     """The ports of a module, read from its text."""
-    return [Port(found[1], (found[2] or "").strip(), found[3]) for found in _PORT.finditer(rtl)]
+    return [Port(match[1], (match[2] or "").strip(), match[3]) for match in _PORT.finditer(rtl)]
 
 
 def design_of(component: Component) -> Design:

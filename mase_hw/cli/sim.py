@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from mase_hw.cli.builds import open_build
 from mase_hw.cli.console import Output, json_option, output
 from mase_hw.emit import Build
-from mase_hw.simulate.bench import PATTERNS
 from mase_hw.simulate.check import Checked, Engine, SimRequest, accuracy, check
+from mase_hw.simulate.job import PATTERNS
 
 
 @click.command("sim", short_help="Simulate a build and compare every stream with the software.")

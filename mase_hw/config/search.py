@@ -106,7 +106,7 @@ MISSING = "[search] is missing: it says what to choose from and how to measure i
 
 
 def parse_search(mapping: Mapping[str, Any], problems: Collector, places: Places | None = None) -> SearchConfig:
-    """Reads [search]; what is wrong is added to `found`, and the values returned then are of no use."""
+    """Reads [search]; what is wrong is added to `problems`, and the values returned then are of no use."""
     top = Table(mapping, ("search",), problems, places)
     if not mapping:
         hint = "give a TOML that has [search.search_space] and [search.strategy]: mase-hw search --config FILE"
@@ -139,7 +139,7 @@ def parse_search(mapping: Mapping[str, Any], problems: Collector, places: Places
 
 
 def _inner(table: Table, key: str) -> Table:
-    return table.table(key) or Table({}, (*table.path, key), table.found, table.places)
+    return table.table(key) or Table({}, (*table.path, key), table.problems, table.places)
 
 
 def _space(top: Table) -> SpaceConfig:
@@ -158,7 +158,7 @@ def _space(top: Table) -> SpaceConfig:
         seed.problem("unknown key by", "by", hint="it belongs to [search.search_space.setup]")
     channels_only = name == "graph/channel_size"
     _, default, read = parse_entries(
-        entries, table.found, table.places, subject, lambda config: parse_choices(config, channels_only)
+        entries, table.problems, table.places, subject, lambda config: parse_choices(config, channels_only)
     )
     return SpaceConfig(name, PerNode(by, default or Choices(), read, subject, table.places))  # type: ignore[arg-type]
 

@@ -42,7 +42,7 @@ class Table:
     def __init__(self, values: Mapping[str, Any], path: Keys, problems: Collector, places: Places | None) -> None:
         self.values = values
         self.path = path
-        self.found = problems
+        self.problems = problems
         self.places = places
 
     @property
@@ -54,7 +54,7 @@ class Table:
         return self.places.of(*self.path, *keys) if self.places else None
 
     def problem(self, text: str, *keys: str, hint: str | None = None) -> None:
-        self.found.add(f"{self.subject}: {text}" if self.subject else text, self.where(*keys), hint)
+        self.problems.add(f"{self.subject}: {text}" if self.subject else text, self.where(*keys), hint)
 
     def only(self, known: Iterable[str]) -> None:
         """Every key that is not one of `known` is a problem."""
@@ -120,4 +120,4 @@ class Table:
         if not isinstance(value, Mapping):
             self.problem(f"{key} = {shown(value)} is not a table", key)
             return None
-        return Table(value, (*self.path, key), self.found, self.places)
+        return Table(value, (*self.path, key), self.problems, self.places)

@@ -57,8 +57,8 @@ def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any]
 
 
 def diagnostic_name(diagnostic: Any) -> str:
-    found = _NAME.search(repr(diagnostic.code))
-    return found[1] if found else repr(diagnostic.code)
+    match = _NAME.search(repr(diagnostic.code))
+    return match[1] if match else repr(diagnostic.code)
 
 
 def _collect(top: Any, nets: list[Any], most: int) -> tuple[Any, str] | None:

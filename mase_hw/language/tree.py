@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
 from mase_hw.language import allowed
 from mase_hw.language.module import Module
+from mase_hw.language.nodes import attributes_of, below, is_check, nodes, of_kind, plain, system
 from mase_hw.language.settled import unsettled
 from mase_hw.language.text import Found
 
-_COMMENT = re.compile(allowed.COMMENT)
 Line = Callable[[Any], int]  # of a node
 _LEAVES = ("IdentifierName", "IntegerLiteralExpression", "IntegerVectorExpression")  # there is nothing below them
 _CONTEXTS = {
@@ -69,7 +68,7 @@ class Tree:
                 continue
             context = _CONTEXTS.get(kind, context)
             if kind not in _LEAVES:
-                todo += [(child, node, kind, context) for child in reversed(_nodes(node))]
+                todo += [(child, node, kind, context) for child in reversed(nodes(node))]
 
     def _refuse(self, node: Any, why: str) -> None:
         self.refused.append(Found(self.line(node), why))
@@ -98,8 +97,8 @@ class Tree:
             return "the arguments of a function are inputs"
         arguments = {port.declarator.name.valueText for port in ports}
         own = [item for item in node.items if item.kind.name == "DataDeclaration"]
-        local = {each.name.valueText for item in own for each in _of(item.declarators, "Declarator")}
-        for used in _below(node, "IdentifierName", "IdentifierSelectName"):
+        local = {each.name.valueText for item in own for each in of_kind(item.declarators, "Declarator")}
+        for used in below(node, "IdentifierName", "IdentifierSelectName"):
             name = used.identifier.valueText
             if name not in arguments | local and used.parent.kind.name != "FunctionPrototype":
                 return f"a function that uses {name}, which is not its own, is not in the language"
@@ -128,14 +127,14 @@ class Tree:
         name = plain(node.left)
         if not name.startswith("$"):
             return None
-        return _system(name, "SystemName", context == "assertion")
+        return system(name, "SystemName", context == "assertion")
 
     def elaboration(self, node: Any, parent: Any, context: str) -> str | None:
         """Only where a condition on parameters holds."""
         branch = parent.parent
         if branch is None or branch.kind.name != "IfGenerate" or len(list(parent.members)) != 1:
             return "a check of parameters stands alone in a generate `if`"
-        return _system(plain(node.name), "ElabSystemTask", True)
+        return system(plain(node.name), "ElabSystemTask", True)
 
     def text(self, node: Any, parent: Any, context: str) -> str | None:
         around = parent.parent.kind.name
@@ -164,7 +163,7 @@ class Tree:
         if plain(node.condition) != allowed.CHECKS or node.elseClause is not None:
             return f"{allowed.CHECKS} is a condition by itself, without an else"
         members = list(node.block.members) if node.block.kind.name == "GenerateBlock" else [node.block]
-        if any(not _is_check(member) for member in members):
+        if any(not is_check(member) for member in members):
             return f"with {allowed.CHECKS} there are instances of {allowed.CHECKER}, and nothing else"
         return None
 
@@ -174,7 +173,7 @@ class Tree:
         checked = around is not None and around.kind.name == "IfGenerate" and plain(around.condition) == allowed.CHECKS
         if of == allowed.CHECKER and not checked:
             return f"{allowed.CHECKER} is only there with {allowed.CHECKS}"
-        if len(_of(node.instances, "HierarchicalInstance")) != 1 or node.instances[0].decl is None:
+        if len(of_kind(node.instances, "HierarchicalInstance")) != 1 or node.instances[0].decl is None:
             return "an instance has a name and a statement of its own"
         self.module.instance(self.line(node), of, node.instances[0])
         return None
@@ -214,7 +213,7 @@ class Tree:
             checks = name != allowed.CHECKS or plain(node.initializer.expr) == "1'b0"
             return None if checks else f"{name} is 0 unless a test bench says otherwise"
         pattern = node.initializer.expr.kind.name == "AssignmentPatternExpression"
-        if kind == "DataDeclaration" and pattern and node.dimensions and allowed.ROM in _attributes(parent):
+        if kind == "DataDeclaration" and pattern and node.dimensions and allowed.ROM in attributes_of(parent):
             self.module.drive(self.line(node), name)
             self.module.tables.add(name)
             return None
@@ -254,40 +253,3 @@ _RULES: dict[str, _Rule] = {
     "NonblockingAssignmentExpression": Tree.assigned,
     "StringLiteralExpression": Tree.text,
 }
-
-
-def plain(node: Any) -> str:
-    """A node or a token as it is written, without comments and what stands around it."""
-    return "" if node is None else _COMMENT.sub("", str(node)).strip()
-
-
-def _nodes(node: Any) -> list[Any]:
-    """The nodes right below one; tokens have none."""
-    return [child for child in node if hasattr(child, "sourceRange")]
-
-
-def _of(items: Any, kind: str) -> list[Any]:
-    return [item for item in items if item.kind.name == kind]
-
-
-def _below(node: Any, *kinds: str) -> Iterator[Any]:
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        if one.kind.name in kinds:
-            yield one
-        todo += _nodes(one)
-
-
-def _attributes(declaration: Any) -> set[str]:
-    return {spec.name.valueText for each in declaration.attributes for spec in _of(each.specs, "AttributeSpec")}
-
-
-def _is_check(member: Any) -> bool:
-    return bool(member.kind.name == "HierarchyInstantiation" and member.type.valueText == allowed.CHECKER)
-
-
-def _system(name: str, kind: str, checks: bool) -> str | None:
-    """$error and $stable are of assertions; the functions are of everything else."""
-    known = allowed.SYSTEM.get(name) == kind and checks == (name in ("$error", "$stable", "$fatal"))
-    return None if known else f"{name} is not in the language here"

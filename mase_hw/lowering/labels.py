@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
-from mase_hw.ir.component import Component
+from mase_hw.ir.component import Component, Pipe
 from mase_hw.ir.stream import Stream
 from mase_hw.ops.choice import Choice
 
@@ -18,6 +18,15 @@ Total = tuple[int, int, int, int]
 DSP, BRAM = 1, 2  # places in a total
 MOST_ALIKE = 256  # designs that end alike; beyond, those are left out that differ little from another one
 CELLS = 12  # in each limited figure, designs in the same twelfth of the limit differ little
+
+
+def price(component: Component) -> Total:
+    cost = component.cost()
+    return (cost.logic, cost.dsp, cost.bram, component.latency)
+
+
+def plus(one: Total, other: Total) -> Total:
+    return (one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3])
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,18 @@ class End:
 
     x: Stream
     last: Component | None  # None: an input of the model
+
+    @property
+    def kind(self) -> tuple[int, str, int]:
+        """Lanes, and the handshake of the last component."""
+        last = self.last
+        handshake = "none" if last is None else "pipe" if isinstance(last, Pipe) else str(not last.ready_paths)
+        return (self.x.lanes, handshake, 0)
+
+    @property
+    def finishes(self) -> bool:
+        """Whether a ReLU can be merged into the last component."""
+        return self.last is not None and self.last.finish is not None
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from mase_hw.config.hardware import HardwareTarget
 from mase_hw.ir.branches import fork
 from mase_hw.ir.component import Component
-from mase_hw.ir.design import BuiltNode, Design, chained
+from mase_hw.ir.design import BuiltNode, Design
 from mase_hw.ir.plumbing import Fifo, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
+from mase_hw.ir.wellformed import chained
 from mase_hw.layers import Layer, LayerGraph
 from mase_hw.lowering.parts import Place, after, before, does_nothing, merges, own_parts, sites
 from mase_hw.lowering.types import types_of

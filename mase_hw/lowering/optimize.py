@@ -20,7 +20,7 @@ from mase_hw.ir.component import Component, Pipe
 from mase_hw.ir.plumbing import Plumbing, SkidBuffer
 from mase_hw.ir.stream import Stream, full_range
 from mase_hw.layers import LayerGraph
-from mase_hw.lowering.labels import End, Label, Limits, Sieve, Total
+from mase_hw.lowering.labels import End, Label, Limits, Sieve, Total, plus, price
 from mase_hw.lowering.lower import places
 from mase_hw.lowering.parts import Place, after, before, does_nothing, may_merge, merges, own_parts
 from mase_hw.lowering.space import Candidate
@@ -91,16 +91,16 @@ class Planner:
         if merging:
             for label, choice in product(labels, allowed):
                 end = label.ends[name]
-                if _has_finish(end.last) and merges(place, choice, end.x):
+                if end.finishes and merges(place, choice, end.x):
                     yield from self._give(place, choice, self._merge(label, name), label)
             # What does not merge needs no more than one label for each kind of end.
-            labels = sieve.best(labels, lambda label: (self._end(label, name), _finishes(label, name)))
+            labels = sieve.best(labels, lambda label: (self._end(label, name), label.ends[name].finishes))
         for alike in _by_front(place, allowed):
             first = alike[0]
             fronts = (
                 front
                 for label in labels
-                if not (merging and _has_finish(label.ends[name].last) and merges(place, first, label.ends[name].x))
+                if not (merging and label.ends[name].finishes and merges(place, first, label.ends[name].x))
                 for front in self._fronts(place, first, label)
             )
             kept = sieve.best(fronts, self._end)
@@ -162,15 +162,15 @@ class Planner:
     def _end(self, label: Label, unmerged: str = "") -> Hashable:
         """What the layers that follow see of a design. Into result `unmerged` nothing merges."""
         ends = label.ends.items()
-        return tuple(sorted((name, _kind(end) if name == unmerged else self._end_of(name, end)) for name, end in ends))
+        return tuple(sorted((name, end.kind if name == unmerged else self._end_of(name, end)) for name, end in ends))
 
     def _end_of(self, name: str, end: End) -> tuple[int, str, int]:
         readers = self.graph.readers.get(name, ())
         if name not in self.reads:  # it has reached the layer's own component
-            return _kind(end)
+            return end.kind
         if self.reads[name] == 1 and readers and self._merging(self.of_name[readers[0][0].name], end):
-            return (end.x.lanes, "merges", id(end.last)) if _has_finish(end.last) else _kind(end)
-        return _kind(end)
+            return (end.x.lanes, "merges", id(end.last)) if end.finishes else end.kind
+        return end.kind
 
     def _merging(self, place: Place, end: End | None) -> bool:
         """Whether the layer may merge into what makes its input; an input of the model has no such component."""
@@ -188,7 +188,7 @@ class Planner:
             self._rectified[id(last)] = merged
         merged = self._rectified[id(last)]
         less = self._total(last)
-        total = _plus(_plus(label.total, self._total(merged)), (-less[0], -less[1], -less[2], -less[3]))
+        total = plus(plus(label.total, self._total(merged)), (-less[0], -less[1], -less[2], -less[3]))
         ends = {each: end for each, end in label.ends.items() if each != name}
         reader = self.graph.readers[name][0][0].name
         return replace(label, total=total, ends={**ends, reader: End(merged.output, merged)})
@@ -196,10 +196,10 @@ class Planner:
     def _own_behind(self, total: Total, reach: Sequence[End], own: Sequence[Component]) -> tuple[Total, End]:
         """The layer's own components behind its inputs, and skid buffers where they need them."""
         first = own[0]
-        total = _plus(total, self._total(first))
+        total = plus(total, self._total(first))
         for port, end in enumerate(reach):
             if end.last is not None and _needs_skid(end.last, first, port):
-                total = _plus(total, _price(_skid(end.x)))
+                total = plus(total, price(_skid(end.x)))
         return self._follow(total, End(first.output, first), own[1:])
 
     def _follow(self, total: Total, end: End, components: Sequence[Component]) -> tuple[Total, End]:
@@ -207,8 +207,8 @@ class Planner:
         last, x = end.last, end.x
         for component in components:
             if last is not None and _needs_skid(last, component, 0):
-                total = _plus(total, _price(_skid(component.input)))
-            total = _plus(total, self._total(component))
+                total = plus(total, price(_skid(component.input)))
+            total = plus(total, self._total(component))
             last, x = component, component.output
         return total, End(x, last)
 
@@ -217,7 +217,7 @@ class Planner:
         total = label.total
         for name in self.graph.outputs:
             if label.ends[name].last is None:
-                total = _plus(total, _price(_skid(label.ends[name].x)))
+                total = plus(total, price(_skid(label.ends[name].x)))
         return replace(label, total=total)
 
     def _components(self, k: int, choice: Choice, inputs: Sequence[Stream]) -> list[Component]:
@@ -227,9 +227,9 @@ class Planner:
 
     def _total(self, component: Component) -> Total:
         if isinstance(component, Plumbing | Cast):
-            return _price(component)
+            return price(component)
         if id(component) not in self._totals:
-            self._totals[id(component)] = (component, _price(component))
+            self._totals[id(component)] = (component, price(component))
         return self._totals[id(component)][1]
 
 
@@ -247,36 +247,11 @@ def _by_front(place: Place, allowed: Iterable[Choice]) -> Iterable[list[Choice]]
     return groups.values()
 
 
-def _finishes(label: Label, name: str) -> bool:
-    return _has_finish(label.ends[name].last)
-
-
-def _kind(end: End) -> tuple[int, str, int]:
-    """Lanes, and the handshake of the last component."""
-    last = end.last
-    handshake = "none" if last is None else "pipe" if isinstance(last, Pipe) else str(not last.ready_paths)
-    return (end.x.lanes, handshake, 0)
-
-
 def _needs_skid(writer: Component, reader: Component, port: int) -> bool:
     """Whether a ready would run through both; all outputs of a component have the same kind of ready."""
     together = isinstance(writer, Pipe) and isinstance(reader, Pipe) and len(reader.inputs) == 1
     return not together and bool(writer.ready_paths) and any(path[1] == port for path in reader.ready_paths)
 
 
-def _has_finish(component: Component | None) -> bool:
-    """Whether a ReLU can be merged into it."""
-    return component is not None and component.finish is not None
-
-
 def _skid(x: Stream) -> SkidBuffer:
     return SkidBuffer("skid", (x,), (x,))
-
-
-def _price(component: Component) -> Total:
-    cost = component.cost()
-    return (cost.logic, cost.dsp, cost.bram, component.latency)
-
-
-def _plus(one: Total, other: Total) -> Total:
-    return (one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3])

@@ -20,7 +20,7 @@ from mase_hw.prove.claims.claim import Claim, NotProvedError
 from mase_hw.prove.claims.wiring import prove_wiring
 from mase_hw.prove.netlist.netlist import Netlist, component_of, elaborate, netlist_of
 from mase_hw.prove.prove import prove_design
-from mase_hw.simulate.bench import PATTERNS
+from mase_hw.simulate.job import PATTERNS
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_build import build_library
 from mase_hw.simulate.native_stimulus import blocks

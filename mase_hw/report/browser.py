@@ -67,10 +67,10 @@ def page_height(chromium: Path, page: str, folder: Path) -> int:
     copy = folder / "measured.html"
     copy.write_text(_POLICY.sub("", page).replace("</body>", f"{_MEASURE}</body>"), encoding="utf-8")
     dom, _ = run_chromium(chromium, f"--window-size={WIDTH},900", "--dump-dom", copy.as_uri())
-    found = re.search(r'data-height="(\d+)"', dom)
-    if found is None:
+    match = re.search(r'data-height="(\d+)"', dom)
+    if match is None:
         raise ProblemsError(Problem(f"{chromium} did not lay the page out", hint=f"try another one: {VARIABLE}=..."))
-    return min(int(found.group(1)), _HIGHEST)
+    return min(int(match.group(1)), _HIGHEST)
 
 
 def write_png(page: str, path: Path) -> None:

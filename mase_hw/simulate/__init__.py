@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, harness, simulate
+from mase_hw.simulate.bench import simulate
+from mase_hw.simulate.job import PATTERNS, Job, Pattern, Role, StreamSpec, harness
 from mase_hw.simulate.outcome import CycleDifference, Mismatch, Outcome, PatternResult, StreamResult
 from mase_hw.simulate.toolchain import Tool, Toolchain, find, tools
 from mase_hw.simulate.verilate import build, lint

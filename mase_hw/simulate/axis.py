@@ -15,7 +15,8 @@ from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit.axis import AxisPort, AxisTop
 from mase_hw.ir import Design
 from mase_hw.simulate import toolchain
-from mase_hw.simulate.bench import Pattern, clear, run_bench
+from mase_hw.simulate.bench import clear, run_bench
+from mase_hw.simulate.job import Pattern
 from mase_hw.simulate.outcome import Outcome
 from mase_hw.simulate.stimulus import Stimulus
 

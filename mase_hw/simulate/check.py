@@ -20,7 +20,8 @@ from mase_hw.ir.plumbing import Plumbing
 from mase_hw.numerics.rounding import Integers
 from mase_hw.simulate import toolchain
 from mase_hw.simulate.axis import fewer, find_cocotbext_axi, simulate_axis
-from mase_hw.simulate.bench import PATTERNS, Job, Pattern, Role, StreamSpec, simulate
+from mase_hw.simulate.bench import simulate
+from mase_hw.simulate.job import PATTERNS, Job, Pattern, Role, StreamSpec
 from mase_hw.simulate.locate import located
 from mase_hw.simulate.native import Advance, block_size, simulate_native
 from mase_hw.simulate.native_stimulus import Blocks, blocks

@@ -13,8 +13,9 @@ from mase_hw.emit import Build
 from mase_hw.emit.written import check_written
 from mase_hw.ir.design import sample_counts
 from mase_hw.numerics.rounding import Integers
-from mase_hw.simulate.bench import PATTERNS, simulate
+from mase_hw.simulate.bench import simulate
 from mase_hw.simulate.check import Engine, SimRequest, make_job
+from mase_hw.simulate.job import PATTERNS
 from mase_hw.simulate.native import simulate_native
 from mase_hw.simulate.native_stimulus import Blocks
 from mase_hw.simulate.outcome import Outcome

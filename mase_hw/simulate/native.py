@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from mase_hw.ir import Design, Stream
-from mase_hw.simulate.bench import Pattern, StreamSpec, clear
+from mase_hw.simulate.bench import clear
+from mase_hw.simulate.job import Pattern, StreamSpec
 from mase_hw.simulate.native_build import build_library
 from mase_hw.simulate.native_library import Library, PortSettings, Settings
 from mase_hw.simulate.native_pattern import PatternRun

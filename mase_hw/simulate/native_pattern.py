@@ -9,7 +9,7 @@ import numpy as np
 
 from mase_hw.ir import Design
 from mase_hw.numerics.rounding import Integers
-from mase_hw.simulate.bench import Pattern
+from mase_hw.simulate.job import Pattern
 from mase_hw.simulate.native_library import Captured, Library, Settings, Status
 from mase_hw.simulate.native_port import SeenPort
 from mase_hw.simulate.outcome import PatternResult

@@ -125,9 +125,10 @@ def _failed(task: SynthTask, code: int, files: Sequence[Path]) -> ProblemsError:
     """Yosys' own errors, at their lines of the RTL; or how it ended, where it printed none."""
     text = task.text()
     original = {name: origin(file) for name, file in zip(_names(files), files, strict=True)}
-    found = [match for match in _ERROR.finditer(text) if not match["text"].startswith(_FOLLOWS)]
     problems = []
-    for match in found:
+    for match in _ERROR.finditer(text):
+        if match["text"].startswith(_FOLLOWS):
+            continue
         where = Place(original.get(match["file"], Path(match["file"])), int(match["line"])) if match["file"] else None
         hint = "emit the build again, or mend the line if you wrote it" if where else None
         problems.append(Problem(f"Yosys: {match['text']}", where, hint))

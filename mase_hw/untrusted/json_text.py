@@ -34,8 +34,8 @@ def parse_json(data: bytes, nesting: int = NESTING) -> Any:
 def _expect_flat(data: bytes, nesting: int) -> None:
     """Before it is parsed, which takes a call for each level."""
     depth = 0
-    for found in _OUTSIDE.finditer(data):
-        mark = found[0][:1]
+    for match in _OUTSIDE.finditer(data):
+        mark = match[0][:1]
         if mark in b"[{":
             depth += 1
             if depth > nesting:

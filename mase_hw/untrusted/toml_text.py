@@ -46,8 +46,8 @@ def _expect_small(values: Any) -> None:
 
 def _expect_flat(text: str) -> None:
     parts = brackets = 0
-    for found in _TOKEN.finditer(text):
-        kind = found.lastgroup
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
         if kind == "broken":  # a string that does not end, where the parser ends too
             return
         if kind == "dot":

@@ -14,8 +14,8 @@ from mase_hw.emit import render
 from mase_hw.emit.store import load_design, save_design
 from mase_hw.geometry import Geometry
 from mase_hw.ir import Component, Design, Stream, full_range
-from mase_hw.ir.design import probe_vectors
 from mase_hw.ir.finish import Result
+from mase_hw.ir.wellformed import probe_vectors
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops.affine import align
 from mase_hw.ops.window import depthwise, global_most, global_sum, reduce_most, reduce_sum, upsample, window

@@ -18,7 +18,7 @@ LAYERS = (
     ("adders", "config", "geometry", "language", "plot"),
     ("checkpoints", "cost", "datasets", "frontends", "layers"),
     ("config_file", "ir", "models"),
-    ("loading", "ops"),
+    ("given_model", "loading", "ops"),
     ("emit", "graph", "lowering", "modules"),
     ("passes", "simulate", "vectors"),
     ("export", "float_layers", "pipeline", "prove", "synth"),

@@ -15,7 +15,8 @@ from mase_hw.ir.meaning import Meaning, Windows
 from mase_hw.ir.stream import Stream
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.window.control import WideControl
-from mase_hw.ops.window.plan import BLOCK_WORDS, Lines
+from mase_hw.ops.window.lines import Lines
+from mase_hw.ops.window.plan import BLOCK_WORDS
 from mase_hw.ops.window.text import fill_word
 from mase_hw.ops.window.window import window
 

@@ -34,8 +34,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_is_there(site: Path) -> None:
-    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
-    assert pages - {path.stem for path in site.glob("*.html")} == set()
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).with_suffix("") for path in docs.rglob("*.md")}
+    assert pages - {path.relative_to(site).with_suffix("") for path in site.rglob("*.html")} == set()
     assert (site / "project" / "readme.html").is_file()
     for file in ("run.sh", "net.py"):  # linked, so they are there as they are
         assert (site / "files" / "examples" / "newcomer" / file).read_bytes() == (EXAMPLE / file).read_bytes()

@@ -13,7 +13,7 @@ from mase_hw.export.block import block_of
 from mase_hw.export.ipxact import ipxact_component
 from mase_hw.simulate import Outcome, lint
 from mase_hw.simulate.axis import fewer, simulate_axis
-from mase_hw.simulate.bench import Pattern
+from mase_hw.simulate.job import Pattern
 from mase_hw.simulate.stimulus import stimulus
 
 

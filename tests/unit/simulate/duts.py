@@ -8,7 +8,7 @@ from string import Template
 import numpy as np
 
 from mase_hw.simulate import Job, StreamSpec
-from mase_hw.simulate.bench import Integers
+from mase_hw.simulate.job import Integers
 
 # Two registered stages: `a` after the first, the output after the second. What a wrong one changes is a $name.
 _TWO_STAGES = Template("""\
