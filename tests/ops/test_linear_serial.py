@@ -138,7 +138,7 @@ CASES = {
 
 # What takes fewer sites as an adder graph; every other case is made of tables.
 GRAPHS = {
-    *("all bits in one digit", "all bits, chain in stages", "ReLU, signed", "inputs without a weight", "sixteen bits"),
+    *("all bits in one digit", "all bits, chain in stages", "ReLU, signed", "inputs without a weight"),
     *(name for name in CASES if name.startswith("a graph")),
 }
 

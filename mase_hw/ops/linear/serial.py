@@ -20,7 +20,7 @@ from mase_hw.ops.affine import Alignment, matrix_bounds
 from mase_hw.ops.linear.adder_text import unused_bits
 from mase_hw.ops.linear.matrix import Matrix
 from mase_hw.ops.linear.serial_control import SerialControl
-from mase_hw.ops.linear.serial_end import End, grouped_end, single_end
+from mase_hw.ops.linear.serial_end import End, Total, grouped_end, single_end
 from mase_hw.ops.linear.serial_plan import (
     Digits,
     Feed,
@@ -124,14 +124,14 @@ class LinearSerial(Matrix):
         return [self._end(row) for row in range(len(self.rows))]
 
     def _end(self, row: int) -> End:
-        width, offsets = self.text.endings[row].width, self.offsets(row)
-        name = f"sum{row}_q" if self.hold else f"sum{row}"
+        own, offsets = self.text.endings[row], self.offsets(row)
+        total = Total(f"sum{row}_q" if self.hold else f"sum{row}", own.width, self.product_shift, own.signed)
         parameters = self.requantize_parameters(offsets[0], *range(row, len(self.matrix), len(self.rows)))
         if self.groups > 1:
             group = "done_group_q" if self.hold else group_name(self.stages - 1)
-            return grouped_end(row, name, width, self.product_shift, parameters, offsets, group)
+            return grouped_end(row, total, parameters, offsets, group)
         y = self.output
-        return single_end(name, width, self.product_shift, parameters, (y.lo[row], y.hi[row]))
+        return single_end(total, parameters, (y.lo[row], y.hi[row]))
 
     @cached_property
     def text(self) -> SerialText:

@@ -33,31 +33,57 @@ class End:
     added: Added | None = None
 
 
-def single_end(name: str, width: int, zeros: int, parameters: Mapping[str, Any], result: tuple[int, int]) -> End:
-    """The requantize adds the constant. The sum is unsigned and lacks `zeros` low bits; `result` are its bounds."""
-    tail = f", {zeros}'b0" if zeros else ""
-    source = f"1'b0, {name}{tail}" if width else "1'b0"
-    cost = requantize_cost(parameters, operand=width + zeros, result=result)
-    return End(source, {"InWidth": width + zeros + 1 if width else 1, **parameters}, cost)
+@dataclass(frozen=True)
+class Total:
+    """A finished sum as it is kept: it lacks `zeros` low bits, which are 0."""
+
+    name: str
+    width: int
+    zeros: int
+    signed: bool
+
+    @property
+    def bits(self) -> int:
+        return self.width + self.zeros
+
+    @property
+    def sign(self) -> str:
+        """What stands above its highest bit."""
+        return f"{self.name}[{self.width - 1}]" if self.signed else "1'b0"
+
+    @property
+    def text(self) -> str:
+        """Its bits, to be written between braces."""
+        return f"{self.name}, {self.zeros}'b0" if self.zeros else self.name
 
 
-def grouped_end(
-    row: int, name: str, width: int, zeros: int, parameters: Mapping[str, Any], offsets: Sequence[int], group: str
-) -> End:
+def single_end(total: Total, parameters: Mapping[str, Any], result: tuple[int, int]) -> End:
+    """The requantize adds the constant; `result` are its bounds."""
+    source = f"{total.sign}, {total.text}" if total.width else "1'b0"
+    cost = requantize_cost(parameters, operand=0 if total.signed else total.bits, result=result)
+    return End(source, {"InWidth": total.bits + 1 if total.width else 1, **parameters}, cost)
+
+
+def grouped_end(row: int, total: Total, parameters: Mapping[str, Any], offsets: Sequence[int], group: str) -> End:
     """The constant depends on the group, and the half that rounding adds is in it."""
     half = 1 << parameters["Shift"] - 1 if parameters["HalfEven"] else 0
     given = {**parameters, "Offset": Long(-half)}
     size = parameters["SumWidth"]
     constants = [offset + half for offset in offsets]
     text, varying = _by_group(constants, size, group)
-    tail = f" << {zeros}" if zeros else ""
-    shifted = f"({size}'({name}){tail})" if tail else f"{size}'({name})"
-    total = f"{shifted} + {text}" if width else text
+    above, missing = size - total.bits, max(0, total.bits - size)
+    operand = f"{size}'({total.name})"
+    if total.signed and above > 0:
+        operand = f"{{{{{above}{{{total.sign}}}}}, {total.text}}}"
+    elif total.zeros:
+        operand = f"({operand} << {total.zeros})"
+    added = f"{operand} + {text}" if total.width else text
     meaning = "; ".join(f"{constant:+d}" for constant in constants)
-    unused = f"{name}[{width - 1}:{max(0, size - zeros)}]" if width and width + zeros > size else ""
+    unused = f"{total.name}[{total.width - 1}:{max(0, total.width - missing)}]" if total.width and missing else ""
     cost = requantize_cost(given)
-    cost += grouped_constant(size, varying, min(width + zeros, size), rest=cost.depth)
-    return End("", {"InWidth": size, **given}, cost, Added(f"n{row}", size, total, meaning, unused))
+    driven = size if total.signed else min(total.bits, size)
+    cost += grouped_constant(size, varying, driven, rest=cost.depth)
+    return End("", {"InWidth": size, **given}, cost, Added(f"n{row}", size, added, meaning, unused))
 
 
 def _by_group(constants: Sequence[int], width: int, group: str) -> tuple[str, int]:

@@ -82,8 +82,9 @@ class Row:
     late: tuple[Table, ...]
     feed_hi: int  # the largest value of what comes from the stages before, by tables or by the graph
     acc_hi: int  # of the accumulator before the last digit
-    sum_hi: int  # of the finished sum
+    sum_hi: int  # of the finished sum, as it is kept
     constants: tuple[int, ...]  # what is to be added to the sum of each group, in units of the products
+    signed: bool = False  # whether the finished sum's highest bit is a sign
 
     def chain_stages(self, per_stage: int) -> int:
         """Registers within the chain of `feed`."""
@@ -206,9 +207,35 @@ def _row(
     first_lo, first_hi = digits.before_last()
     acc_hi = int((up @ first_hi + down @ first_lo - bases * digits.repeated(digits.count - 1)).max())
     constants = _constants(weights, digits, bases)
-    sum_hi = int((up @ hi + down @ lo - constants).max())
-    acc_hi = acc_hi if digits.count > 1 and sum_hi else 0
-    return Row(feed, late, feed_hi, acc_hi, sum_hi, tuple(constants.tolist()))
+    least = np.asarray(up @ lo + down @ hi, np.int64) - constants
+    most = np.asarray(up @ hi + down @ lo, np.int64) - constants
+    bits, signed, turns = _kept(least, most)
+    constants = constants + (turns << bits)
+    sum_hi = (1 << bits) - 1 if signed else int((most - (turns << bits)).max())
+    acc_hi = min(acc_hi, (1 << max(0, bits - digits.bits)) - 1) if digits.count > 1 else 0
+    return Row(feed, late, feed_hi, acc_hi, sum_hi, tuple(constants.tolist()), signed)
+
+
+def _kept(lo: Integers, hi: Integers) -> tuple[int, bool, Integers]:
+    """How many bits of the finished sums are kept, whether the highest is a sign, and the turns of 2**bits left out.
+
+    `lo` and `hi` are the bounds for each group. Digits that have a base, and first digits of fewer bits, leave finished
+    sums far from 0: the upper bits are then always the same, and belong to the constant. Sums on both sides of a
+    multiple of 2**bits have a sign, unless that is for one bit.
+    """
+    plain, with_sign = _fewest(lo, hi, 0), _fewest(lo, hi, 1)
+    signed = plain > with_sign + 1
+    bits = with_sign if signed else plain
+    return bits, signed, (lo + (1 << bits >> 1) * signed) >> bits
+
+
+def _fewest(lo: Integers, hi: Integers, signed: int) -> int:
+    """Bits in which no sum of a group is taken for another."""
+    for bits in range(int((hi - lo).max()).bit_length(), _PLACES - 1):
+        half = (1 << bits >> 1) * signed
+        if (lo + half >> bits == hi + half >> bits).all():
+            return bits
+    return _PLACES - 1
 
 
 def _constants(weights: Integers, digits: Digits, bases: Integers) -> Integers:

@@ -47,6 +47,7 @@ class Ending:
     sum: str
     width: int
     acc_width: int
+    signed: bool
 
 
 class SerialText:
@@ -117,7 +118,7 @@ class SerialText:
         final = row.sum_hi.bit_length()
         if final < width:  # what is proven of the sum is less than what is proven of its parts
             self.unused.append(f"{text}[{width - 1}:{final}]")
-        return Ending(text, final, acc_width)
+        return Ending(text, final, acc_width, row.signed)
 
     def _node(self, j: int, row: Row) -> tuple[str, int]:
         """Output `j` of the graph in the last stage."""

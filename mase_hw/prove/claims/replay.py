@@ -30,6 +30,7 @@ class Adder:
     bits: int
     signed: bool  # as it is read
     again: bool  # whether it adds to its own sums
+    alone: bool = False  # what reads it has zeros above it: it is the sum itself, and not known modulo its bits
 
     @property
     def array(self) -> tuple[str, str, int]:

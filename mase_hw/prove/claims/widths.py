@@ -6,15 +6,16 @@ of which takes its highest bit. Adders that are one array, written once in a loo
 the widest of their sums, over all steps; a lane whose inputs are constants counts too. Where sums are accumulated step
 by step, the accumulators are looked at: the adders whose highest bits reach the output through no other adder of data,
 and the finished sums that they hold; those on the way are known modulo. What clamps a sum reads it as a signed number,
-so its sign counts. The highest bits of an adder that lead to no output are not built, and do not count. Of a pipe whose
-sums are not affine, inputs that take the highest bit are found by trying.
+so its sign counts; with zeros above it, it is the sum itself, and not one that is the same modulo. The highest bits of
+an adder that lead to no output are not built, and do not count. Of a pipe whose sums are not affine, inputs that take
+the highest bit are found by trying.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def prove_widths(views: Sequence[View], *, accumulates: bool) -> tuple[str, tupl
             if adder is not None and (done or not adder.again):
                 lo, hi = one.total.lo >> one.shift, one.total.hi >> one.shift
                 signed = adder.signed if done else bool(one.cell.parameters["A_SIGNED"])
-                needed = one.lift + _needed(lo, hi, adder.bits - one.lift, signed)
+                needed = one.lift + _needed(lo, hi, adder.bits - one.lift, signed, alone=adder.alone)
                 found = _Judged(k, one, adder, needed)
                 arrays[adder.array] = max(arrays.get(adder.array, found), found, key=lambda judged: judged.size)
     constant = {} if accumulates else _constant_bits(adders, views)
@@ -126,7 +127,7 @@ def looked_at(netlist: Netlist, *, accumulates: bool) -> dict[str, Adder]:
     built = cone_of(netlist, outputs)
     last = cone_of(netlist, outputs, before=_adders(netlist, "data")) if accumulates else built
     read_signed = cone_of(netlist, outputs, before=_adders(netlist, "data", "unsigned")) if accumulates else set()
-    data, found = tainted(netlist), {}
+    data, found, zeros = tainted(netlist), {}, _below_zeros(netlist)
     for cell in netlist.cells:
         if cell.type in ADDERS and data.intersection(cell.ports["Y"]):
             above = sum(1 for _ in takewhile(lambda net: net not in built, reversed(cell.ports["Y"])))
@@ -135,8 +136,22 @@ def looked_at(netlist: Netlist, *, accumulates: bool) -> dict[str, Adder]:
             if bits and highest in last:
                 again = accumulates and highest in cone_of(netlist, [*cell.ports["A"], *cell.ports["B"]])
                 signed = bool(cell.parameters["A_SIGNED"]) or highest in read_signed
-                found[cell.name] = Adder(cell, bits, signed, again)
+                found[cell.name] = Adder(cell, bits, signed, again, highest in zeros)
     return found
+
+
+def _below_zeros(netlist: Netlist) -> set[Net]:
+    """Nets above which everything that reads them has a zero."""
+    above: dict[Net, set[Net | None]] = {}
+    for cell in netlist.cells:
+        for port, nets in cell.ports.items():
+            if port not in ("Y", "Q", "RD_DATA"):
+                for net, following in zip_longest(nets, nets[1:]):
+                    above.setdefault(net, set()).add(following)
+    for nets in (netlist.ports[port] for port, way in netlist.directions.items() if way == "output"):
+        for net, following in zip_longest(nets, nets[1:]):
+            above.setdefault(net, set()).add(following)
+    return {net for net, following in above.items() if following == {"0"}}
 
 
 class _Finished:
@@ -172,10 +187,13 @@ def _adders(netlist: Netlist, *which: str) -> set[Net]:
     return found
 
 
-def _needed(lo: int, hi: int, bits: int, signed: bool) -> int:
-    """Bits of a number between these, known modulo 2**bits; of a signed one, with its sign, two at least."""
+def _needed(lo: int, hi: int, bits: int, signed: bool, *, alone: bool = False) -> int:
+    """Bits of a number between these, known modulo 2**bits; of a signed one, with its sign, two at least.
+
+    `alone`: it is read with zeros above it, so its bits are those of one number, which is not negative.
+    """
     found = []
-    for turn in {lo >> bits, hi >> bits, (lo >> bits) + 1} if signed else {lo >> bits}:
+    for turn in {lo >> bits, hi >> bits, (lo >> bits) + 1} if signed and not alone else {lo >> bits}:
         low, high = lo - (turn << bits), hi - (turn << bits)
         found.append(high.bit_length() if low >= 0 and not signed else max(high, ~low).bit_length() + 1)
     return max(min(found), 2 if signed else 0)

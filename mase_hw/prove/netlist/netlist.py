@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -187,7 +187,21 @@ def netlist_of(name: str, module: dict[str, Any]) -> Netlist:
     ports = {port: tuple(value["bits"]) for port, value in module["ports"].items()}
     names = {label: tuple(value["bits"]) for label, value in module["netnames"].items()}
     directions = {port: value["direction"] for port, value in module["ports"].items()}
-    return Netlist(name, ports, tuple(cells), names, directions)
+    return Netlist(name, ports, tuple(_read_alone(cells, ports)), names, directions)
+
+
+def _read_alone(cells: Sequence[Cell], ports: Mapping[str, Sequence[Net]]) -> Iterator[Cell]:
+    """The cells, sums without upper bits that nothing reads: those below are the sum of the bits below."""
+    read = {net for nets in ports.values() for net in nets}
+    read |= {net for cell in cells for port, nets in cell.ports.items() if port != "Y" for net in nets}
+    for cell in cells:
+        if cell.type in ("$add", "$sub"):
+            sums = cell.ports["Y"]
+            width = max((k + 1 for k, net in enumerate(sums) if net in read), default=1)
+            parameters = {**cell.parameters, "Y_WIDTH": width}
+            yield replace(cell, ports={**cell.ports, "Y": sums[:width]}, parameters=parameters)
+        else:
+            yield cell
 
 
 def _integer(value: Any) -> Any:

@@ -35,7 +35,7 @@ def side_by_side(words: Words, bits: Sequence[Value], lowest: int, low: int) -> 
 def _piece(words: Words, bits: Sequence[Value], *, any_shift: bool) -> tuple[Word, int, int] | None:
     """The word, the shift and the length of the longest piece that begins with the first of these bits."""
     best: tuple[Word, int, int] | None = None
-    for word, shift in _candidates(bits):
+    for word, shift in _candidates(words, bits):
         if shift and not any_shift:
             settled = words.settled(Number(word, shift))
             if settled.shift:
@@ -52,13 +52,19 @@ def _piece(words: Words, bits: Sequence[Value], *, any_shift: bool) -> tuple[Wor
     return best
 
 
-def _candidates(bits: Sequence[Value]) -> Iterator[tuple[Word, int]]:
-    """Words that the first bit may be of, and which of their bits it is: those of the bits that follow, too."""
-    seen = set()
+def _candidates(words: Words, bits: Sequence[Value]) -> Iterator[tuple[Word, int]]:
+    """Words that the first bit may be of, and which of their bits it is: those of the bits that follow, too.
+
+    The opposite words come last. A sign says whether a word is negative, and so it is the highest bit of the opposite
+    and a constant, which is never negative: of that number the sign is a whole piece.
+    """
+    seen = {}
     for k, bit in enumerate(bits):
         if isinstance(bit, Bit) and bit.index >= k and (id(bit.word), bit.index - k) not in seen:
-            seen.add((id(bit.word), bit.index - k))
+            seen[id(bit.word), bit.index - k] = bit.word
             yield bit.word, bit.index - k
+    for (_, shift), word in seen.items():
+        yield words.inverted(word), shift
 
 
 def _matched(words: Words, word: Word, shift: int, bits: Sequence[Value], *, fit: bool) -> tuple[Word, int]:

@@ -124,7 +124,8 @@ class Symbolic(BitLogic):
 
     def _sum(self, found: Sum) -> Values:
         self.read.add(found.cell.name)
-        if found.total.largest >> (found.bits - 1):  # known modulo its bits: smaller factors say the same
+        whole = found.total.lo >> found.bits == found.total.hi >> found.bits
+        if found.total.largest >> (found.bits - 1) and not whole:  # known modulo its bits: smaller factors say the same
             less = self.words.residue(found.total, found.bits)
             found = replace(found, total=less) if less.hi - less.lo < found.total.hi - found.total.lo else found
         (self.sums if found.total.lo < found.total.hi else self.fixed).append(found)

@@ -65,6 +65,11 @@ def low(x: Stream) -> Component:
     return linear("fc", x, np.array([[1, 0, 0, 0]]), bias, Fixed(6, 1), Fixed(9, 4), result, **more)  # type: ignore[arg-type]
 
 
+def high(x: Stream) -> Component:
+    """Sums from 3572 to 3596, whose upper bits are always the same: they are no numbers from -524 to -500."""
+    return batch_norm1d("norm", x, np.full(4, -8), np.full(4, 3580), F6, Fixed(16, 3), None)
+
+
 def small(x: Stream) -> Component:
     """Sums of -1 and 0: one bit would tell them apart, and a signed number has two."""
     more = {"out_lanes": 1, "folded": False}
@@ -107,6 +112,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "batch norm, one beat": lambda: design_of(norm("norm", HALF)),
     "batch norm, beats": lambda: design_of(norm("norm", HALF), lanes=2),
     "batch norm, beats, a fine shift": lambda: design_of(norm("norm", HALF, Fixed(6, 9)), lanes=2),
+    "batch norm, beats, a large shift": lambda: design_of(high, fixed=Fixed(2, 3), lanes=2),
     "half to even brings the least sum back": lambda: design_of(low),
     "sums of one bit": lambda: design_of(small, features=1, fixed=Fixed(1, 0, signed=False)),
     "16 bits": lambda: design_of(wide(HALF16), fixed=F16),
