@@ -17,10 +17,11 @@ from mase_hw.models.fit import count_outputs
 def load_weights(config: Config, made: nn.Module | None = None) -> tuple[nn.Module, tuple[str, ...]]:
     """The model with its checkpoint's weights, or with seeded random ones and a line that says so.
 
-    An ONNX file has weights itself. `made` stands for the model that the configuration names.
+    An ONNX file has weights itself, and so has a class that says `has_weights = True`. `made` stands for the model that
+    the configuration names.
     """
     model = (load_model(config.model, config.base, config.where("model")) if made is None else made).eval()
-    if config.load_name is None and is_onnx(config.model):
+    if config.load_name is None and (is_onnx(config.model) or getattr(model, "has_weights", False) is True):
         return model, config.notes
     if config.load_name is None:
         random_parameters(model, config.seed)

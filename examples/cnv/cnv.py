@@ -35,6 +35,7 @@ class CNV(nn.Module):
     """
 
     input_shape = (3, 32, 32)
+    has_weights = True  # its own: the TOML names no checkpoint
 
     def __init__(self) -> None:
         super().__init__()

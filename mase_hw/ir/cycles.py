@@ -94,7 +94,7 @@ def _no_later(one: PortCycles, other: PortCycles) -> bool:
 
 def schedule(components: Sequence[Component], inputs: Sequence[Stream], outputs: Sequence[Stream]) -> Schedule:
     """The schedule of a design, every input always offered and every output always taken."""
-    found = [_Run(part).until_it_repeats() for part in separate(components, inputs, outputs)]
+    found = [Run(layout_of(part)).until_it_repeats() for part in separate(components, inputs, outputs)]
     return _together([each for each in found if each is not None], inputs, outputs)
 
 
@@ -107,7 +107,7 @@ def schedule_within(
     for part in separate(components, inputs, outputs):
         own = ([ends[x.name] for x in side] for side in (part.inputs, part.outputs))
         try:
-            found = _Run(part).until_it_repeats(_from_the_first(*own))
+            found = Run(layout_of(part)).until_it_repeats(_from_the_first(*own))
         except DeadlockError:
             return None
         if found is None:
@@ -133,7 +133,7 @@ def _together(parts: Sequence[Schedule], inputs: Sequence[Stream], outputs: Sequ
 
 
 @dataclass(frozen=True)
-class _Check:
+class Check:
     """The end of an output vector."""
 
     number: int
@@ -142,11 +142,15 @@ class _Check:
     held: tuple[int, ...]  # of each FIFO without limit
 
 
-class _Run:
+def layout_of(part: Portion) -> Layout:
+    return Layout(part.components, part.inputs, part.outputs)
+
+
+class Run:
     """All groups of a part of a design from reset."""
 
-    def __init__(self, part: Portion) -> None:
-        self.layout = layout = Layout(part.components, part.inputs, part.outputs)
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
         count, parts = len(layout.streams), len(layout.controls)
         ports = [*layout.sources, *layout.sinks]
         self.ports = [layout.streams[s] for s in ports]
@@ -168,23 +172,23 @@ class _Run:
     def until_it_repeats(self, wanted: Schedule | None = None) -> Schedule | None:
         """The cycles since reset. None once an output beat is later than it is wanted."""
         port, compared = self.ports[self.first], [0] * len(self.ports)
-        seen: dict[bytes, _Check] = {}
+        seen: dict[bytes, Check] = {}
         while True:
             why = self.runner(self.first, port.beats, port.sample_beats, _EVERY_VECTOR)
             if why == ROOM:
-                self._grow()
+                self.grow()
                 continue
             if wanted is not None and self._late(wanted, compared):
                 return None
             if why == STOPPED:
                 names = [stream.name for stream in self.ports]
                 raise DeadlockError(dict(zip(names, map(int, self.runner.run.moved), strict=True)))
-            key, check = self._check()
+            key, check = self.check()
             if key in seen and self._comes_again(seen[key], check):
                 return self._repeat(seen[key], check)
             seen[key] = check
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
         run = self.runner.run
         if isinstance(run.moves, list):
             for row in run.moves:
@@ -202,7 +206,7 @@ class _Run:
                 return True
         return False
 
-    def _check(self) -> tuple[bytes, _Check]:
+    def check(self) -> tuple[bytes, Check]:
         """All that the future depends on, at the end of a cycle. FIFOs without limit are empty, or they are not."""
         run, words = self.runner.run, self.runner.net.words
         number, held = len(self.least), tuple(int(words[g][0]) for g in self.free)
@@ -214,9 +218,9 @@ class _Run:
             words[g][0] = words[g][LEAST]
         moved = tuple(map(int, run.moved))
         phases = [count % stream.beats for count, stream in zip(moved, self.ports, strict=True)]
-        return state.tobytes() + np.array(phases).tobytes(), _Check(number, int(run.now[0]), moved, held)
+        return state.tobytes() + np.array(phases).tobytes(), Check(number, int(run.now[0]), moved, held)
 
-    def _comes_again(self, old: _Check, new: _Check) -> bool:
+    def _comes_again(self, old: Check, new: Check) -> bool:
         """Whether a FIFO without limit that holds more than then was never empty since: so more changes nothing."""
         for k, (before, now) in enumerate(zip(old.held, new.held, strict=True)):
             least = min(self.least[check][k] for check in range(old.number + 1, new.number + 1))
@@ -228,7 +232,7 @@ class _Run:
         run = self.runner.run
         return min(int(run.moves[k][0]) for k in range(self.first))
 
-    def _repeat(self, old: _Check, new: _Check) -> Schedule:
+    def _repeat(self, old: Check, new: Check) -> Schedule:
         """Everything since the old one comes again and again."""
         run = self.runner.run
         found = [

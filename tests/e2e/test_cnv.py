@@ -12,6 +12,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from mase_hw.config_file import load_config
+from mase_hw.flow import prepare
+from mase_hw.samples import quantize_inputs
+
 SOURCE = Path(__file__).resolve().parents[2] / "examples" / "cnv" / "cnv.py"
 CHANNELS = (3, 4, 4, 6, 6, 8, 8)
 FEATURES = (8, 12, 12, 10)  # after the last convolution one position is left
@@ -29,6 +33,8 @@ def cnv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         arrays[f"W{k}"] = draw.choice([-1, 1], (b, a))
         arrays[f"T{k}"] = draw.integers(a // 3, 2 * a // 3, (b, 1))
     np.savez(tmp_path / "cnv_w1a1.npz", **arrays)
+    images = draw.integers(0, 256, (3, 3, 32, 32)).astype(np.uint8)
+    np.savez(tmp_path / "cifar10_test.npz", x_test=images, y_test=np.arange(3))
     monkeypatch.setenv("MASE_HW_DATA", str(tmp_path))
     spec = importlib.util.spec_from_file_location("cnv_example", SOURCE)
     assert spec is not None
@@ -58,6 +64,18 @@ def test_scores_are_those_of_the_file(cnv: ModuleType) -> None:
     wanted = as_the_file_says(cnv.stored("cnv_w1a1.npz"), x)
     assert len(wanted.unique()) > 5  # the thresholds do not decide everything before the last layer
     assert torch.equal(cnv.CNV().double()(x), wanted)
+
+
+def test_the_hardware_has_the_weights_of_the_file(cnv: ModuleType) -> None:
+    prepared = prepare(load_config(SOURCE.parent / "model.toml"))
+    assert prepared.notes == ()
+    assert prepared.dataset is not None
+    design, images = prepared.compiled.design, prepared.dataset.x_test
+    assert design.schedule.interval <= 262_144
+    (scores,) = design.results(*quantize_inputs(prepared.compiled.layers, images))
+    wanted = as_the_file_says(cnv.stored("cnv_w1a1.npz"), torch.from_numpy(images).double())
+    assert np.array_equal(scores * 2.0 ** -design.outputs[0].fixed.frac, wanted.numpy())
+    assert len(np.unique(scores)) > 3
 
 
 def test_a_missing_file_is_named(cnv: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
