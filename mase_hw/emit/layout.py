@@ -7,10 +7,13 @@ import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
 
+from mase_hw.language.text import is_order
+
 COLUMNS = 100
 _INDENT = 4  # of what continues a line
 _DIGITS = 64  # hexadecimal digits of a literal that stay in one piece
 _LITERAL = re.compile(r"(\d+)'h([0-9a-f]+)")
+_NAME = "name "
 _STRING = re.compile(r'"[^"]*"')
 # Where a line may be broken, the best places first: between the items of a list, before an operator, after `=`.
 _BREAKS = (
@@ -57,7 +60,11 @@ def _fitted(line: str) -> Iterator[str]:
 
 
 def _wrapped(text: str, prefix: str) -> list[str]:
-    return [prefix + line for line in textwrap.wrap(text, COLUMNS - len(prefix), break_long_words=False)]
+    """In lines. A word stands before a user's name that starts one as an order to a tool does (`verilator_net`)."""
+    lines = textwrap.wrap(text, COLUMNS - len(prefix), break_long_words=False)
+    if any(map(is_order, lines)):
+        lines = textwrap.wrap(text, COLUMNS - len(prefix) - len(_NAME), break_long_words=False)
+    return [prefix + (_NAME if is_order(line) else "") + line for line in lines]
 
 
 def _place(line: str, indent: int) -> int | None:

@@ -71,10 +71,10 @@ ATTRIBUTES = {
 }
 ROM = "rom_style"  # a declaration with this attribute is a table, and has its constants as its initial value
 
-# Operators, operands and casts: each may stand wherever an expression may.
+# Operators, operands and casts: each may stand wherever an expression may. Two places are no such: a constant without
+# a size, and the argument of a parameter. There the width depends on what is around, and readers disagree about it.
 OPERANDS = _words("""
     IdentifierName IdentifierSelectName IntegerLiteralExpression IntegerVectorExpression InvocationExpression
-    UnbasedUnsizedLiteralExpression
 """)
 OPERATORS = _words("""
     AddExpression ArithmeticShiftLeftExpression BinaryAndExpression BinaryOrExpression BinaryXorExpression
@@ -87,9 +87,8 @@ OPERATORS = _words("""
 """)
 EXPRESSION_PLACES = _words("""
     AddAssignmentExpression AscendingRangeSelect AssignmentExpression BitSelect CaseStatement ConditionalPattern
-    DisableIff EqualsValueClause IfGenerate LoopGenerate NamedParamAssignment NonblockingAssignmentExpression
-    PostincrementExpression ReturnStatement SimpleAssignmentPattern SimpleRangeSelect SimpleSequenceExpr
-    StandardCaseItem SignalEventExpression
+    DisableIff EqualsValueClause IfGenerate LoopGenerate NonblockingAssignmentExpression PostincrementExpression
+    ReturnStatement SimpleAssignmentPattern SimpleRangeSelect SimpleSequenceExpr StandardCaseItem SignalEventExpression
 """)
 # Every other kind, and what it may stand in. The second table adds what .v files have.
 _PLACES = """
@@ -131,13 +130,15 @@ FunctionPrototype: FunctionDeclaration
 GenerateBlock: ElseClause IfGenerate LoopGenerate
 HierarchicalInstance: HierarchyInstantiation
 HierarchyInstantiation: GenerateBlock ModuleDeclaration
-IdentifierName: FunctionPrototype InvocationExpression NamedType
+IdentifierName: FunctionPrototype InvocationExpression NamedParamAssignment NamedType
 IdentifierSelectName: NamedType
 IfGenerate: ElseClause GenerateBlock ModuleDeclaration
 ImplicationPropertyExpr: PropertySpec
 ImplicitAnsiPort: AnsiPortList
 InstanceName: HierarchicalInstance
 IntType: ParameterDeclaration
+IntegerLiteralExpression: NamedParamAssignment
+IntegerVectorExpression: NamedParamAssignment
 InvocationExpression: ExpressionStatement
 LogicType: DataDeclaration FunctionPort FunctionPrototype ParameterDeclaration TypedefDeclaration VariablePortHeader
 LongIntType: CastExpression ParameterDeclaration
@@ -171,6 +172,9 @@ StringLiteralExpression: EqualsValueClause SimpleSequenceExpr
 SystemName: InvocationExpression
 TimingControlStatement: AlwaysFFBlock
 TypedefDeclaration: ModuleDeclaration
+UnaryMinusExpression: NamedParamAssignment
+UnbasedUnsizedLiteralExpression: AssignmentExpression ConditionalExpression EqualityExpression InequalityExpression
+UnbasedUnsizedLiteralExpression: NonblockingAssignmentExpression
 VariableDimension: Declarator LogicType
 VariablePortHeader: ImplicitAnsiPort
 """

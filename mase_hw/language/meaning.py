@@ -9,7 +9,7 @@ from typing import Any
 
 from mase_hw.language import allowed
 from mase_hw.language.text import Found
-from mase_hw.language.work import too_much
+from mase_hw.language.work import wrong_work
 
 Located = tuple[str, Found]  # a file, and what is refused in it
 Where = Callable[[Any], tuple[str, int]]  # the file and the line of a location
@@ -36,8 +36,8 @@ def elaborated(compilation: Any, top: str, where: Where, message: Callable[[Any]
         file, line = where(symbol.location)
         yield file, Found(line, text)
         return
-    if (much := too_much(instances[0])) is not None:
-        expression, text = much
+    if (wrong := wrong_work(instances[0])) is not None:
+        expression, text = wrong
         file, line = where(expression.sourceRange.start)
         yield file, Found(line, text)
         return

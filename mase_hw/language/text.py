@@ -31,6 +31,7 @@ _LITERAL = re.compile(r"[0-9]+'s?[bdh][0-9a-fA-F]+|'[01]")
 _OTHER = re.compile(r"[^ -~\n]")
 _FIRST = re.compile(r"\W*(\w*)")
 _COMMENT = re.compile(allowed.COMMENT)
+_ORDERS = tuple(allowed.ORDERS)
 _SWITCH = re.compile(allowed.SWITCH)
 _OPEN = {"(": ")", "[": "]", "{": "}", "'{": "}", "'(": ")", "(*": "*)", "begin": "end", "case": "endcase"}
 _CLOSE = frozenset(_OPEN.values())
@@ -118,13 +119,21 @@ def _refused(token: str) -> str | None:
 def _comment(token: str) -> str | None:
     if not _COMMENT.fullmatch(token):
         return "a comment has no backslash"
-    first = _FIRST.match(token[2:])
-    word = first[1] if first else ""
-    if word.lower() in allowed.ORDERS:
-        return f"a comment that starts with `{word}` is an order to a tool"
+    if is_order(token[2:]):
+        return f"a comment that starts with `{_first(token[2:])}` is an order to a tool"
     if switch := _SWITCH.search(token):
         return f"a comment with `{switch[0]}` is an order to a tool"
     return None
+
+
+def is_order(comment: str) -> bool:
+    """Whether a tool may take a comment for an order. Verilator reads `verilatorpublic` as `verilator public`."""
+    return _first(comment).lower().startswith(_ORDERS)
+
+
+def _first(comment: str) -> str:
+    found = _FIRST.match(comment)
+    return found[1] if found else ""
 
 
 def _short(text: str) -> str:

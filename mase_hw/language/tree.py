@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
@@ -12,6 +13,7 @@ from mase_hw.language.nodes import attributes_of, below, is_check, nodes, of_kin
 from mase_hw.language.settled import unsettled
 from mase_hw.language.text import Found
 
+_WHOLE = re.compile("(64'sd)?[0-9]+")
 Line = Callable[[Any], int]  # of a node
 _LEAVES = ("IdentifierName", "IntegerLiteralExpression", "IntegerVectorExpression")  # there is nothing below them
 _CONTEXTS = {
@@ -186,6 +188,13 @@ class Tree:
             return f"port {node.name.valueText} is left open"
         return None
 
+    def negative(self, node: Any, parent: Any, context: str) -> str | None:
+        """As an argument of a parameter it has the width of the widest one, or none: no reader need extend it."""
+        if parent.kind.name != "NamedParamAssignment":
+            return None
+        fine = _WHOLE.fullmatch(plain(node.operand))
+        return None if fine else f"{plain(node)} is no argument of a parameter: it is 64'sd and digits, or digits alone"
+
     def assigned(self, node: Any, parent: Any, context: str) -> str | None:
         """What is on the left of an assignment is a name, or a part of one."""
         if parent.kind.name == "LoopGenerate":
@@ -252,4 +261,5 @@ _RULES: dict[str, _Rule] = {
     "NamedPortConnection": Tree.connection,
     "NonblockingAssignmentExpression": Tree.assigned,
     "StringLiteralExpression": Tree.text,
+    "UnaryMinusExpression": Tree.negative,
 }

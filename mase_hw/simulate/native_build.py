@@ -121,16 +121,16 @@ def compile_flags(tools: Toolchain) -> list[str]:
 
 
 def runtime_of(tools: Toolchain, cache: Path | None) -> Path:
-    """Verilator's runtime as objects."""
+    """Verilator's runtime as an object: one for all of its files, so that their headers are read once."""
     flags = compile_flags(tools)
+    text = "".join(f'#include "{name}.cpp"\n' for name in RUNTIME)
 
     def make(aside: Path) -> None:
-        include = tools.verilator_root / "include"
-        jobs = [["-c", str(include / f"{name}.cpp"), "-o", str(aside / f"{name}.o")] for name in RUNTIME]
-        compile_all(tools, [[*flags, *job] for job in jobs])
+        (aside / "runtime.cc").write_text(text, encoding="utf-8")
+        compile_all(tools, [[*flags, "-c", str(aside / "runtime.cc"), "-o", str(aside / "runtime.o")]])
 
     folder = store.root(cache) / "runtime"
-    place = store.entry(folder, store.key([*tools.identity(), *flags, *RUNTIME]), make, lock=True)
+    place = store.entry(folder, store.key([*tools.identity(), *flags, text]), make, lock=True)
     store.prune(folder, keep=_KEEP_RUNTIMES)
     return place
 

@@ -26,8 +26,8 @@ VERILATE = (
     *("--cc", "--prefix", "Vtop", "--no-timing", "--no-assert", "-Wno-fatal", "-Werror-USERFATAL", "-O1"),
     *("--x-assign", "unique", "--x-initial", "unique", "--output-split", "0"),
 )
-# Some ten thousand cycles are run: code is written quickly here, and need not be quick. As a pragma, so that the header
-# that was compiled before, with another option, can be used.
+# Some ten thousand cycles are run: code is written quickly here, and need not be quick. As a pragma where there is the
+# header that was compiled before, with another option; as an option where there is none, which is quicker still.
 _QUICK = '#pragma GCC optimize ("O0")\n'
 Words = npt.NDArray[np.uint64]
 
@@ -109,7 +109,9 @@ def build_replay(files: Sequence[Path], name: str, text: str, cache: Path | None
         runtime = runtime_of(tools, cache)
         units = [*sorted((work / "cc").glob("*.cpp")), code]
         (work / "unit.cc").write_text("".join([_QUICK, *(f'#include "{path}"\n' for path in units)]), encoding="utf-8")
-        command = [*compile_flags(tools), "-include", str(header_of(tools, cache, once=True)), f"-I{work / 'cc'}"]
+        header = header_of(tools, cache, once=True)
+        more = [] if header.with_name(f"{header.name}.gch").exists() else ["-O0"]
+        command = [*compile_flags(tools), *more, "-include", str(header), f"-I{work / 'cc'}"]
         compile_all(tools, [[*command, "-x", "c++", "-c", str(work / "unit.cc"), "-o", str(work / "unit.o")]])
         objects = [work / "unit.o", *sorted(runtime.glob("*.o"))]
         link = ["-shared", "-o", str(aside / LIBRARY), *map(str, objects), "-pthread", "-Wl,-Bsymbolic"]

@@ -35,6 +35,36 @@ def instead(name: str, old: str, new: str, file: str = FC, victim: str = "pipes"
     return Attack(name, victim, edit(file, old, new), "refused")
 
 
+# What Verilator computes otherwise than slang and Yosys: one bit, of which the rest can be made to depend.
+_DISAGREED = {
+    "a cast of a constant without a size": "assign other = 8'(1'('1)) != 8'd1;",
+    "a constant without a size in brackets": "assign other = 8'(1'((('1)))) != 8'd1;",
+    "a constant without a size that is added": "assign other = (1'('1) + y0) == '0;",
+    "a constant without a size as an index": "assign other = y0[1'('1)];",
+    "a constant without a size that is repeated": "assign other = {1{'1}} == y0;",
+    "shifts one after the other": "assign other = 1'(((y0 << y1[0]) << y1[0]) >> 1);",
+    "shifts by a signal of two bits": "assign other = 1'((8'(y0) << y1[1:0]) << y1[1:0]);",
+    "rows that are shifted": "logic [1:0][3:0] rows;\n  assign rows = {y1, y0};\n"
+                             "  assign other = 4'(rows >> 5) == y0;",
+    "some of the rows that are shifted": "logic [2:0][3:0] rows;\n  assign rows = {y1, y0, y1};\n"
+                             "  assign other = 4'(rows[1:0] >> 5) == y0;",
+    "rows that are cast": "logic [1:0][3:0] rows;\n  assign rows = {y1, y0};\n  assign other = 4'(rows) == y0;",
+    "a shift by a bit": "assign other = 1'(y0 << y1[0]);",
+    "a shift by an argument": "assign other = f(enable, y0);\n"
+                              "  function automatic logic f(input logic K, input logic [3:0] a);\n"
+                              "    return 1'((a << K) << K);\n  endfunction\n  localparam int K = 1;",
+    "a shift by a signal with the name of a loop": "assign other = 1'((y0 << enable) << enable);\n"
+                              "  for (genvar enable = 0; enable < 1; enable++) begin : gen_k\n    logic k;\n"
+                              "    assign k = rst;\n  end",
+}  # fmt: skip
+# Arguments of parameters: an expression takes the width of the parameter, or its own.
+_ARGUMENTS = (
+    "~8'd255", "-8'sd128", "-1'sh1", "-33'h100000000", "(31 << 1)", "$clog2(5) + 1", "1'b1 ? 4 : 5", "4'd15 + 4'd1",
+    "{1'b0, 4'd5}", "(-8'sd3)", "'1", "'0", "unsigned'(-3)", "!1'b0", "4 * 2",
+)  # fmt: skip
+_PREFIXED = ("verilatorpublic_flat_rw", "verilator_config", "synthesisfull_case parallel_case", "SYNOPSYStranslate",
+             "pragmatranslate")  # fmt: skip
+
 _MACROS = ("SYNTHESIS", "__slang__", "YOSYS", "QUARTUS_SYNTHESIS")
 _OTHER_MACROS = ("VERILATOR", "verilator3", "SIMULATION", "COCOTB_SIM", "XILINX_SIMULATOR")
 _ORDERS = (
@@ -139,6 +169,10 @@ LANGUAGE = (
     *(Attack(f"order {k}: {start}", "pipes", hidden(start, end), "refused") for k, (start, end) in enumerate(_ORDERS)),
     *(Attack(name, "pipes", before(FC, text), "refused") for name, text in _DIRECTIVES.items()),
     *(said(name, text) for name, text in _STATEMENTS.items()),
+    *(said(f"read otherwise: {name}", f"  logic other;\n  {text}") for name, text in _DISAGREED.items()),
+    *(instead(f"an argument that is an expression, {k}", ".Width(8)\n  ) u_skid (", f".Width({text})\n  ) u_skid (",
+              TOP, "streams") for k, text in enumerate(_ARGUMENTS)),
+    *(said(f"an order without a space, {k}", f"  // {text}") for k, text in enumerate(_PREFIXED)),
     # The cases that were proved once.
     said(
         "two drivers: a counter through z",

@@ -13,6 +13,7 @@ from mase_hw.emit import render
 from mase_hw.emit.axis import render_axis
 from mase_hw.emit.layout import COLUMNS, comment, fit
 from mase_hw.ir import Design, full_range
+from mase_hw.language.text import is_order
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result, batch_norm1d, serial
 from mase_hw.ops.affine import align
@@ -31,6 +32,16 @@ def test_a_comment_is_wrapped_by_paragraph() -> None:
     assert all(line.startswith("  // word") and len(line) <= COLUMNS for line in lines[2:])
     assert text.count("word") == 30
     assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("name", ["verilator_net", "Xilinx", "synthesis1"])
+def test_a_name_that_starts_as_an_order_is_none(name: str) -> None:
+    """Verilator ends at a comment that starts with `verilator_net`."""
+    assert is_order(f" {name}: 3 x fixed(4, 2) in.")
+    for text in (f"{name}: 3 x fixed(4, 2) in.", "word " * 19 + f"{name} and more", " ".join([name] * 50)):
+        lines = comment(text).splitlines()
+        assert not any(is_order(line.removeprefix("//")) for line in lines)
+        assert all(len(line) <= COLUMNS for line in lines)
 
 
 def test_short_lines_stay_as_they_are() -> None:
