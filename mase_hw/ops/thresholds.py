@@ -18,7 +18,7 @@ from mase_hw.cost.xilinx.thresholds import thresholds_cost
 from mase_hw.ir import Component, Stream
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.finish import Result, result_stream
-from mase_hw.ir.meaning import Meaning, Table
+from mase_hw.ir.meaning import Meaning, Steps
 from mase_hw.layers import Layer
 from mase_hw.numerics import signed_width
 from mase_hw.numerics.rounding import Integers
@@ -43,11 +43,7 @@ class Thresholds(Pipe):
         return (self.levels[reached],)
 
     def meaning(self) -> Meaning:
-        x = self.input
-        numbers = [np.arange(lo, hi + 1) for lo, hi in zip(x.lo, x.hi, strict=True)]
-        rows = zip(self.thresholds, numbers, strict=True)
-        values = tuple(self.levels[np.searchsorted(row, every, side="right")] for row, every in rows)
-        return Table(tuple(range(x.features)), x.lo, values)
+        return Steps(self.thresholds, self.levels, self.input.lo, self.input.hi)
 
     @property
     def latency(self) -> int:
