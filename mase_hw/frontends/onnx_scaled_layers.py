@@ -11,19 +11,26 @@ import numpy as np
 
 from mase_hw.frontends.onnx_graph import OnnxNode
 from mase_hw.frontends.onnx_nodes import matrix
-from mase_hw.frontends.onnx_quant import grid_type
+from mase_hw.frontends.onnx_quant import Constant, grid_type
 from mase_hw.frontends.onnx_scaled_constants import Numbers, ScaledConstants
 from mase_hw.frontends.onnx_scaled_state import Flowing, ScaledWalk
 from mase_hw.frontends.onnx_staircase import Between, Line, Ratios, ratios
-from mase_hw.frontends.onnx_steps import Conv, Linear
-from mase_hw.frontends.onnx_windows import conv, global_pool, max_pool, pad, reduce
-from mase_hw.numerics import MAX_ACCUMULATOR_BITS
+from mase_hw.frontends.onnx_steps import Conv, Linear, Pool
+from mase_hw.frontends.onnx_windows import average_pool, conv, global_pool, max_pool, pad, reduce
+from mase_hw.numerics import MAX_ACCUMULATOR_BITS, Fixed
 from mase_hw.numerics.rounding import Integers
 
 _POOLS: dict[str, Callable[[Any, OnnxNode], None]] = {
     "MaxPool": max_pool,
     "GlobalMaxPool": global_pool,
     "ReduceMax": reduce,
+}
+
+
+_AVERAGES: dict[str, Callable[[Any, OnnxNode], None]] = {
+    "AveragePool": average_pool,
+    "GlobalAveragePool": global_pool,
+    "ReduceMean": reduce,
 }
 
 
@@ -172,6 +179,28 @@ def pool(state: ScaledWalk, node: OnnxNode) -> None:
     if len(state.finder.found.problems) == told:
         before.taken = True
         state.moved_on(before, replace(before))
+
+
+def average(state: ScaledWalk, node: OnnxNode) -> None:
+    """The sum of each window and channel, as a convolution with ones; what it is divided by goes on behind."""
+    if not state.settle(node) or (lines := state.lines(node)) is None:
+        return
+    before, told, first, shape = state.flowing, len(state.finder.found.problems), len(state.links), state.shape
+    _AVERAGES[node.op](state, node)
+    if len(state.finder.found.problems) > told:
+        return
+    made = [k for k in range(first, len(state.links)) if isinstance(state.links[k].step, Pool)]
+    step = state.links[made[0]].step if len(made) == 1 else None
+    if not isinstance(step, Pool) or step.ceil or any(map(any, step.windows.padding)) or len(state.links) > made[0] + 2:
+        state.finder.node(node, "averages padded windows", "use an average without padding and ceil_mode")
+        return
+    channels, taps = shape[0], step.windows.taps
+    ones = Constant(np.ones((channels, 1, *step.windows.kernel)), Fixed(2, 0))
+    conv_step = Conv(step.name, node, ones, None, step.windows, channels)
+    state.links[made[0]] = replace(state.links[made[0]], step=conv_step)
+    before.taken = True
+    state.streams[state.source] = Flowing(before.lo * taps, before.hi * taps)
+    state.chain = (Line(lines[0] * Fraction(1, taps), lines[1]),)
 
 
 def padding(state: ScaledWalk, node: OnnxNode) -> None:

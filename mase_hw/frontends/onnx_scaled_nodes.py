@@ -11,7 +11,7 @@ import numpy as np
 from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, OnnxNode
 from mase_hw.frontends.onnx_nodes import flatten, reshape, squeeze, transpose
 from mase_hw.frontends.onnx_scaled_constants import Numbers, ScaledConstants
-from mase_hw.frontends.onnx_scaled_layers import convolution, linear, padding, pool
+from mase_hw.frontends.onnx_scaled_layers import average, convolution, linear, padding, pool
 from mase_hw.frontends.onnx_scaled_quant import QDQ, Quantizer, dequantized_by, is_quantizer, parse_quantizer
 from mase_hw.frontends.onnx_scaled_state import Flowing, ScaledWalk
 from mase_hw.frontends.onnx_staircase import Between, Line, Rounded, affine, of_all, ratios
@@ -255,6 +255,7 @@ _HANDLERS: dict[str, Handler] = {
     "MaxPool": pool,
     "GlobalMaxPool": pool,
     "ReduceMax": pool,
+    **dict.fromkeys(("AveragePool", "GlobalAveragePool", "ReduceMean"), average),
     "Pad": padding,
     **dict.fromkeys(("Mul", "Div", "Add", "Sub"), _arithmetic),
     "BatchNormalization": _norm,

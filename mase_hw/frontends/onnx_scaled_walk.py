@@ -20,8 +20,10 @@ from mase_hw.frontends.onnx_graph import STANDARD_DOMAINS, Array, Finder, OnnxGr
 from mase_hw.frontends.onnx_names import Names
 from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_quant import MODES
+from mase_hw.frontends.onnx_refusals import SUPPORTED as PLAIN
+from mase_hw.frontends.onnx_refusals import refusal
 from mase_hw.frontends.onnx_scaled_constants import ScaledConstants
-from mase_hw.frontends.onnx_scaled_nodes import handler
+from mase_hw.frontends.onnx_scaled_nodes import SUPPORTED, handler
 from mase_hw.frontends.onnx_scaled_quant import QDQ, is_bipolar, is_quantizer, parse_quantizer
 from mase_hw.frontends.onnx_scaled_state import Input, ScaledWalk
 from mase_hw.frontends.onnx_staircase import Line, Raw, affine
@@ -86,7 +88,7 @@ def walk_scaled(graph: OnnxGraph, problems: Collector, names: Names) -> Scaled:
     """The layers in an order in which they can be computed, or all that stands in the way."""
     finder = Finder(problems, graph.place)
     constants = ScaledConstants(graph, finder)
-    nodes = needed(graph, constants, finder, lambda node: handler(node) is not None)
+    nodes = needed(graph, constants, finder, _refused)
     order = ordered(graph, nodes, constants, finder)
     known = {name: Known(name, shape, np.arange(int(np.prod(shape)))) for name, shape in graph.inputs.items()}
     state = ScaledWalk(_as_constants(constants), finder, names, known)
@@ -111,6 +113,16 @@ def walk_scaled(graph: OnnxGraph, problems: Collector, names: Names) -> Scaled:
     inputs = {name: state.real[name] for name in graph.inputs}
     codes = {input_key(name): each.codes for name, each in inputs.items() if each.codes is not None}
     return Scaled(_placed(state, graph), outputs, codes, values)
+
+
+def _refused(node: OnnxNode) -> tuple[str, str] | None:
+    """Why a node is not taken, which others may be where scales are powers of two."""
+    if handler(node) is not None:
+        return None
+    if node.domain in STANDARD_DOMAINS and node.op in PLAIN:
+        text = "is not supported in a file with scales that are no powers of two, or with zero points"
+        return text, f"supported: {', '.join(SUPPORTED)}"
+    return refusal(node)
 
 
 def _as_constants(constants: ScaledConstants) -> Constants:

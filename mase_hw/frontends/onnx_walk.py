@@ -40,7 +40,7 @@ def walk(graph: OnnxGraph, problems: Collector, names: Names) -> Walked:
     """The steps in an order in which they can be computed, layers named by `names`; raises where there is none."""
     finder = Finder(problems, graph.place)
     constants = Constants(graph, finder)
-    nodes = needed(graph, constants, finder, lambda node: handler(node) is not None)
+    nodes = needed(graph, constants, finder, lambda node: refusal(node) if handler(node) is None else None)
     order = ordered(graph, nodes, constants, finder)
     for node in graph.nodes:
         if node.is_quant:  # all at once: a model's scales are often wrong together
@@ -75,7 +75,7 @@ def streams_of(node: OnnxNode, constants: HasNames) -> list[str]:
 
 
 def needed(
-    graph: OnnxGraph, constants: HasNames, finder: Finder, supported: Callable[[OnnxNode], bool]
+    graph: OnnxGraph, constants: HasNames, finder: Finder, refused: Callable[[OnnxNode], tuple[str, str] | None]
 ) -> list[OnnxNode]:
     """The nodes that lead to the outputs, as the file has them. Those that are not supported are problems."""
     makers = {output: node for node in graph.nodes for output in node.outputs if output}
@@ -91,8 +91,8 @@ def needed(
         found.append(node)
         todo += node.inputs
     for node in reversed(found):
-        if not supported(node):
-            finder.node(node, *refusal(node))
+        if (why := refused(node)) is not None:
+            finder.node(node, *why)
     finder.found.raise_if_any()
     return [node for node in graph.nodes if id(node) in seen]
 

@@ -139,8 +139,7 @@ CASES: dict[str, tuple[Callable[[], Net], str]] = {
     ),
     "add": (
         added,
-        "node skip (Add): an Add that is not the bias right after a MatMul is not supported\n"
-        "  hint: export the layer as Gemm, or add right after the MatMul",
+        "node skip (Add): a ReLU or a Clip is the last node\n  hint: put a Quant behind it",
     ),
     "NaN": (
         lambda: base().linear(np.where(W == 1, np.nan, 0)),

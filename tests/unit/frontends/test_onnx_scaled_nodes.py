@@ -102,6 +102,23 @@ def test_images_behind_quantize_linear(kind: str, zero: int, tmp_path: Path) -> 
     assert np.allclose(found, execute(tmp_path / "net.onnx", x), atol=1e-4)
 
 
+@pytest.mark.parametrize("op", ["AveragePool", "GlobalAveragePool", "ReduceMean"])
+def test_averages(op: str, tmp_path: Path) -> None:
+    made = ScaledNet((2, 4, 3), 5).qdq(0.07, 3, "uint8")
+    given = {
+        "AveragePool": {"kernel_shape": [2, 3], "strides": [2, 1]},
+        "ReduceMean": {"axes": [2, 3], "keepdims": 0},
+    }
+    made.then(op, **given.get(op, {})).scaled(0.05, 6)
+    if op != "ReduceMean":
+        made.then("Flatten", axis=1)
+    made.features = 4 if op == "AveragePool" else 2
+    made.gemm(made.scaled_of(made.constant(RNG.normal(0, 1, (2, made.features))), 0.3, 4), outs=2)
+    x = RNG.normal(6, 4, (5, 2, 4, 3)).astype(np.float32)
+    found = values_of(prepared(made, tmp_path), x)
+    assert np.allclose(found, execute(tmp_path / "net.onnx", x), atol=1e-4)
+
+
 def test_an_output_has_the_type_of_its_quantize_linear(tmp_path: Path) -> None:
     made = prepared(net().qdq(0.3, 77, "uint8"), tmp_path).compiled
     (y,) = made.design.outputs
