@@ -10,6 +10,7 @@ from math import prod
 from mase_hw.config.quantize import QuantSpec
 from mase_hw.diagnostics import Place
 from mase_hw.geometry import Frame, Geometry
+from mase_hw.numerics.codes import Affine, Codes
 from mase_hw.numerics.rounding import Integers
 
 Order = tuple[int, ...] | None  # element k of a stream is element order[k] of torch's flattened tensor; None: the same
@@ -56,6 +57,7 @@ class ModelInput:
     shape: tuple[int, ...]  # of one sample
     order: Order = None
     frame: Frame = ()  # its positions, where it is read as a frame; the features are then those of one position
+    codes: Codes | None = None  # how real numbers become its integers, where that takes a scale
 
     @property
     def features(self) -> int:
@@ -73,8 +75,11 @@ class LayerGraph:
     layers: tuple[Layer, ...]
     outputs: tuple[str, ...]  # layers, in the order in which the model returns their results
     output_orders: tuple[Order, ...] = ()  # for each output; left out: the same order
+    output_values: tuple[Affine | None, ...] = ()  # what an output's integers stand for, where that takes a scale
 
     def __post_init__(self) -> None:
+        if not self.output_values:
+            object.__setattr__(self, "output_values", (None,) * len(self.outputs))
         if not self.output_orders:
             object.__setattr__(self, "output_orders", (None,) * len(self.outputs))
 

@@ -15,6 +15,7 @@ from mase_hw.graph import MaseGraph
 from mase_hw.ir import Design
 from mase_hw.layers import LayerGraph
 from mase_hw.lowering.types import types_of
+from mase_hw.modules.codes import FromCodes
 from mase_hw.numerics import to_integers
 from mase_hw.numerics.rounding import Integers
 from mase_hw.pipeline.graphs import traced
@@ -52,6 +53,8 @@ def reals(layers: LayerGraph) -> Reals:
         tuple(types[x.name].rounding for x in layers.inputs),
         tuple(x.order for x in layers.inputs),
         layers.output_orders,
+        tuple(x.codes for x in layers.inputs),
+        layers.output_values,
     )
 
 
@@ -60,7 +63,8 @@ def quantize_inputs(layers: LayerGraph, samples: Arrays) -> tuple[Integers, ...]
     types, found = types_of(layers).inputs, []
     for x, rows in zip(layers.inputs, _each(samples), strict=True):
         wanted = types[x.name]
-        flat = to_integers(rows.reshape(len(rows), -1), wanted.fixed, wanted.rounding)
+        real = rows.reshape(len(rows), -1)
+        flat = to_integers(real, wanted.fixed, wanted.rounding) if x.codes is None else x.codes.integers(real)
         ordered = flat if x.order is None else flat[:, list(x.order)]
         found.append(np.ascontiguousarray(ordered.reshape(-1, x.features)))
     return tuple(found)
@@ -69,7 +73,14 @@ def quantize_inputs(layers: LayerGraph, samples: Arrays) -> tuple[Integers, ...]
 def run_quantized(graph: MaseGraph, layers: LayerGraph, design: Design, samples: Arrays) -> tuple[Integers, ...]:
     """What the quantized torch model computes, as the vectors of the output streams."""
     found = []
-    for stream, order, values in zip(design.outputs, layers.output_orders, forward(graph.model, samples), strict=True):
+    for module in graph.model.modules():
+        if isinstance(module, FromCodes):
+            module.raw = True
+    results = forward(graph.model, samples)
+    for module in graph.model.modules():
+        if isinstance(module, FromCodes):
+            module.raw = False
+    for stream, order, values in zip(design.outputs, layers.output_orders, results, strict=True):
         scaled = values.reshape(len(values), -1) * 2.0**stream.fixed.frac
         integers = scaled.astype(np.int64)
         assert np.array_equal(integers, scaled), "the quantized torch model left the grid of its output type"

@@ -15,6 +15,7 @@ from mase_hw.ir import Design, Stream
 from mase_hw.layers import LayerGraph
 from mase_hw.lowering.types import types_of
 from mase_hw.numerics import Rounding, to_integers
+from mase_hw.numerics.codes import Affine, Codes
 from mase_hw.numerics.rounding import Integers
 
 Values = npt.NDArray[np.float64] | Integers
@@ -39,6 +40,7 @@ class InputSide:
     shape: tuple[int, ...]  # of one sample
     rounding: Rounding
     order: Order = None
+    codes: Codes | None = None
 
     def read(self, x: Any, what: str, *, integers: bool) -> tuple[Integers, bool]:
         """Samples as vectors of the port's integers; what cannot be is a Problem that calls them `what`."""
@@ -52,7 +54,7 @@ class InputSide:
                 raise ProblemsError(Problem(text, hint=hint))
             found = flat.astype(np.int64)
         else:
-            found = to_integers(flat, fixed, self.rounding)
+            found = to_integers(flat, fixed, self.rounding) if self.codes is None else self.codes.integers(flat)
         ordered = found if self.order is None else found[:, list(self.order)]
         return np.ascontiguousarray(ordered.reshape(-1, self.stream.features)), single
 
@@ -75,6 +77,7 @@ class OutputSide:
 
     stream: Stream
     order: Order = None
+    values: Affine | None = None
 
     def result(self, y: Integers, single: bool, integers: bool) -> Values:
         """A row for each sample, in the model's order; real numbers are exact, as a float64 holds every output."""
@@ -83,7 +86,10 @@ class OutputSide:
             back = np.empty_like(rows)
             back[:, list(self.order)] = rows
             rows = back
-        found: Values = rows if integers else np.asarray(rows * 2.0**-self.stream.fixed.frac, np.float64)
+        found: Values = rows
+        if not integers:
+            unit = 2.0**-self.stream.fixed.frac
+            found = np.asarray(rows * unit, np.float64) if self.values is None else self.values.values(rows)
         return found[0] if single else found
 
 
@@ -98,11 +104,11 @@ class Vectors:
     def of(layers: LayerGraph, design: Design) -> Vectors:
         types = types_of(layers).inputs
         inputs = [
-            InputSide(stream, x.name, x.shape, types[x.name].rounding, x.order)
+            InputSide(stream, x.name, x.shape, types[x.name].rounding, x.order, x.codes)
             for stream, x in zip(design.inputs, layers.inputs, strict=True)
         ]
-        outputs = zip(design.outputs, layers.output_orders, strict=True)
-        return Vectors(tuple(inputs), tuple(OutputSide(stream, order) for stream, order in outputs))
+        outputs = zip(design.outputs, layers.output_orders, layers.output_values, strict=True)
+        return Vectors(tuple(inputs), tuple(OutputSide(*output) for output in outputs))
 
     def read(self, x: Any, *, integers: bool) -> Read:
         """What the user gave, as integers of the inputs' types; what cannot be is a Problem.

@@ -57,6 +57,8 @@ def command(model: Path, out: Path | None, replace: bool) -> None:
     console.document(document(build, notes))
     console.show(_table(build.manifest))
     console.line(cycles(build))
+    for text in scales(build.manifest):
+        console.line(text)
     console.line(f"{COLUMNS} are {PREDICTED}")
     if build.axis is not None:
         console.line(f"AXI4-Stream top: {build.axis.module}")
@@ -66,6 +68,21 @@ def command(model: Path, out: Path | None, replace: bool) -> None:
 def cycles(build: Build) -> str:
     interval, latency = build.manifest["interval"], build.manifest["latency"]
     return f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)"
+
+
+def scales(manifest: Mapping[str, Any]) -> list[str]:
+    """What an integer of each port stands for, where that takes a scale."""
+    found = []
+    for port in (*manifest["inputs"], *manifest["outputs"]):
+        if "scale" not in port:
+            continue
+        scale, zero = port["scale"], port["zero_point"]
+        if isinstance(scale, list):
+            text = f"{len(scale)} scales, {min(scale):.6g} to {max(scale):.6g}: see the manifest"
+        else:
+            text = f"{scale:.6g} * n" if not zero else f"{scale:.6g} * (n {'-' if zero > 0 else '+'} {abs(zero):.6g})"
+        found.append(f"{port['name']}: an integer n stands for {text}")
+    return found
 
 
 def document(build: Build, notes: Iterable[str]) -> dict[str, Any]:

@@ -74,8 +74,7 @@ def write_build(
         **({"toml": told} if (told := toml_path(toml, path)) else {}),
         "sources": {what: {"name": file.name, "sha256": sha256_of(file)} for what, file in (sources or {}).items()},
         "parameters": {"path": "parameters.npz", "sha256": _sha256(contents["parameters.npz"])},
-        "inputs": [port_entry(stream) for stream in design.inputs],
-        "outputs": [port_entry(stream) for stream in design.outputs],
+        **port_entries(design, reals),
         **({"axis": axis.manifest()} if axis else {}),
         **({"reals": reals.manifest()} if reals else {}),
         "interval": _exact(design.schedule.interval),
@@ -144,8 +143,24 @@ def _exact(interval: Any) -> int | float:
     return int(interval) if interval.denominator == 1 else float(interval)
 
 
+def port_entries(design: Design, reals: Reals | None) -> dict[str, Any]:
+    """What the manifest says of all ports."""
+    said = {"inputs": [port_entry(stream) for stream in design.inputs]}
+    said["outputs"] = [port_entry(stream) for stream in design.outputs]
+    if reals is None or not reals.scaled:
+        return said
+    values = {"inputs": [None if each is None else each.values for each in reals.codes], "outputs": reals.values}
+    return {
+        side: [
+            entry if each is None else {**entry, **each.port()}
+            for entry, each in zip(said[side], values[side], strict=True)
+        ]
+        for side in said
+    }
+
+
 def port_entry(stream: Stream) -> dict[str, Any]:
-    """What the manifest says of a port."""
+    """What the manifest says of a port, but for its scale."""
     shape = {
         "frame": list(stream.frame),
         "features": stream.features,

@@ -20,17 +20,22 @@ from mase_hw.emit.shapes import (
     Shape,
     anything,
     boolean,
+    factor,
     integer,
     list_of,
     match,
     number,
     one_of,
+    one_or_several,
     or_null,
+    ratio,
+    real,
     record,
     short,
     table,
     text,
 )
+from mase_hw.numerics.crossing import Mode
 
 SCHEMA = 2
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
@@ -45,6 +50,7 @@ _FRAC = 500
 _ELEMENTS = 1 << 24  # of a sample
 _NUMBER = 1 << 62
 _SMALL = 1 << 31  # a parameter of a component
+_CODES = 1 << 16  # an integer of a port with a scale
 _SHIFTS = ("shift", "shifts", "bits")  # ends of names of parameters that are numbers of bits
 
 _NEEDED = (
@@ -176,7 +182,24 @@ _STREAM_SHAPES: dict[str, Shape] = {
     "lanes": _SIZE,
 }
 _STREAM = record({**_STREAM_SHAPES, **_FIXED_SHAPES})
-_PORT = record({**_STREAM_SHAPES, **_FIXED_SHAPES, "beats": _COUNTED})
+_REAL_OR_SEVERAL = one_or_several(real, _ELEMENTS)
+_PORT = record(
+    {**_STREAM_SHAPES, **_FIXED_SHAPES, "beats": _COUNTED},
+    {"scale": _REAL_OR_SEVERAL, "zero_point": _REAL_OR_SEVERAL},
+)
+_CODE = integer(-_CODES, _CODES)
+_SCALES = record(
+    {
+        "scale": ratio(positive=True),
+        "shift": ratio(positive=False),
+        "zero_point": _CODE,
+        "lo": _CODE,
+        "hi": _CODE,
+        "mode": one_of(*(mode.value for mode in Mode)),
+    },
+    closed=True,
+)
+_AFFINE = record({"scale": list_of(factor, 1, _ELEMENTS), "offset": list_of(real, 1, _ELEMENTS)}, closed=True)
 _NAMES = list_of(_IDENTIFIER)
 _HASHED = record({"name": text, "sha256": match(_SHA256, "SHA-256")})
 _ORDER = list_of(or_null(list_of(integer(0, _ELEMENTS), 0, _ELEMENTS)), 1)
@@ -225,7 +248,10 @@ _SHAPES: dict[str, Shape] = {
     "inputs": list_of(_PORT, 1),
     "outputs": list_of(_PORT, 1),
     "axis": record({"top": _IDENTIFIER}),
-    "reals": record({"roundings": list_of(_ROUNDING, 1), "input_orders": _ORDER, "output_orders": _ORDER}),
+    "reals": record(
+        {"roundings": list_of(_ROUNDING, 1), "input_orders": _ORDER, "output_orders": _ORDER},
+        {"codes": list_of(or_null(_SCALES), 1), "values": list_of(or_null(_AFFINE), 1)},
+    ),
     "interval": number,
     "latency": _COUNTED,
     "cost": _COST,

@@ -21,6 +21,7 @@ from mase_hw.emit.private import private_copies
 from mase_hw.emit.store import load_design
 from mase_hw.ir import Design
 from mase_hw.numerics import Rounding
+from mase_hw.numerics.codes import Affine, Codes
 from mase_hw.numerics.rounding import Integers
 from mase_hw.untrusted import Folder, RefusedError, own_folder, parse_json, parse_npz
 
@@ -91,6 +92,13 @@ class Reals:
     roundings: tuple[Rounding, ...] = (Rounding.HALF_EVEN,)  # one for each input
     input_orders: tuple[tuple[int, ...] | None, ...] = (None,)
     output_orders: tuple[tuple[int, ...] | None, ...] = (None,)
+    codes: tuple[Codes | None, ...] = (None,)  # of each input: how it becomes integers, where that takes a scale
+    values: tuple[Affine | None, ...] = (None,)  # of each output: what its integers stand for, where that does
+
+    @property
+    def scaled(self) -> bool:
+        """Whether a port has a scale."""
+        return any(each is not None for each in (*self.codes, *self.values))
 
     @property
     def rounding(self) -> Rounding:
@@ -110,7 +118,12 @@ class Reals:
     def manifest(self) -> dict[str, Any]:
         """The first port's by themselves, as ever, and all of them."""
         first = {"rounding": self.rounding, "input_order": self.input_order, "output_order": self.output_order}
-        return {**first, **asdict(self)}
+        every = {key: value for key, value in asdict(self).items() if key not in ("codes", "values")}
+        if not self.scaled:
+            return {**first, **every}
+        codes = [None if each is None else each.manifest() for each in self.codes]
+        values = [None if each is None else each.manifest() for each in self.values]
+        return {**first, **every, "codes": codes, "values": values}
 
 
 @dataclass(frozen=True)
@@ -229,12 +242,18 @@ class Build:
         noted = self.manifest.get("reals")
         if noted is None:
             inputs, outputs = len(self.manifest["inputs"]), len(self.manifest["outputs"])
-            return Reals((Rounding.HALF_EVEN,) * inputs, (None,) * inputs, (None,) * outputs)
+            nothing = (None,) * inputs, (None,) * outputs
+            return Reals((Rounding.HALF_EVEN,) * inputs, *nothing, *nothing)
         orders = [
             tuple(None if order is None else tuple(order) for order in noted[key])
             for key in ("input_orders", "output_orders")
         ]
-        return Reals(tuple(Rounding(name) for name in noted["roundings"]), *orders)
+        roundings = tuple(Rounding(name) for name in noted["roundings"])
+        codes = tuple(None if each is None else Codes.of(each) for each in noted.get("codes", [None] * len(orders[0])))
+        values = tuple(
+            None if each is None else Affine.of(each) for each in noted.get("values", [None] * len(orders[1]))
+        )
+        return Reals(roundings, orders[0], orders[1], codes, values)
 
 
 def read_build(path: Path) -> Build:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 COUNT = 1 << 48  # the most of cycles or cells
+_REAL = 1e100
+_RATIO = 1 << 300
 _SHOWN = 60  # characters of a value
 Shape = Callable[[Any], Iterator[str]]  # the complaints about a value: where in it, and what is wrong
 
@@ -45,6 +47,30 @@ def number(value: Any) -> Iterator[str]:
         yield f" is {short(value)}, not a number within 0..{COUNT}"
 
 
+def real(value: Any) -> Iterator[str]:
+    """A finite number of either sign, not near the ends of float64."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_REAL <= value <= _REAL:
+        yield f" is {short(value)}, not a number within +-{_REAL:g}"
+
+
+def factor(value: Any) -> Iterator[str]:
+    """A number that can be divided by."""
+    yield from real(value)
+    if not any(real(value)) and abs(value) < 1 / _REAL:
+        yield f" is {short(value)}, too near to 0"
+
+
+def ratio(*, positive: bool) -> Shape:
+    """Numerator and denominator."""
+
+    def check(value: Any) -> Iterator[str]:
+        yield from list_of(integer(-_RATIO, _RATIO), 2, 2)(value)
+        if not any(list_of(integer(-_RATIO, _RATIO), 2, 2)(value)) and (value[1] < 1 or (positive and value[0] < 1)):
+            yield f" is {short(value)}, not a fraction{' above 0' if positive else ''}"
+
+    return check
+
+
 def boolean(value: Any) -> Iterator[str]:
     if not isinstance(value, bool):
         yield f" is {short(value)}, not true or false"
@@ -64,6 +90,12 @@ def list_of(shape: Shape, least: int = 0, most: int = 1 << 20) -> Shape:
             yield from (f"[{k}]{complaint}" for complaint in shape(part))
 
     return check
+
+
+def one_or_several(shape: Shape, most: int) -> Shape:
+    """A value of a shape, or a list of such values."""
+    several = list_of(shape, 1, most)
+    return lambda value: several(value) if isinstance(value, list) else shape(value)
 
 
 def table(shape: Shape) -> Shape:

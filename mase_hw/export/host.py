@@ -9,6 +9,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mase_hw import resources
+from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.emit import Build
 from mase_hw.export.host_program import program
 from mase_hw.ir import Stream
@@ -62,7 +63,11 @@ def _render(build: Build, template: str) -> bytes:
         autoescape=False,
     )
     environment.filters.update({"rows": _rows, "cpp_type": _cpp_type})
-    design, made, reals = build.design, program(build.design), build.reals
+    reals = build.reals
+    if reals.scaled:
+        text = f"{build.path.name}: its ports have scales that are no powers of two, and host programs have none"
+        raise ProblemsError(Problem(text, hint="the other exports, and `mase-hw sim`, work with it"))
+    design, made = build.design, program(build.design)
     inputs = [
         HostPort(str(k or ""), x, made.values[x.name], order, rounding is Rounding.HALF_EVEN)
         for k, (x, order, rounding) in enumerate(zip(design.inputs, reals.input_orders, reals.roundings, strict=True))

@@ -11,8 +11,10 @@ import numpy as np
 from mase_hw.diagnostics import Problem, ProblemsError
 from mase_hw.export.host_steps import Largest, LookUp, Pick, Repeat, Step, Sum, Term, Window
 from mase_hw.ir import Component, Design, Stream
-from mase_hw.ir.meaning import Affine, Meaning, Most, Move, Repeated, Table, Weighted, Windows
+from mase_hw.ir.meaning import Affine, Meaning, Most, Move, Repeated, Steps, Table, Weighted, Windows
 from mase_hw.numerics.rounding import Integers
+
+MAX_TABLE = 1 << 22  # numbers of all thresholds of a component together
 
 
 class Head(NamedTuple):
@@ -130,6 +132,15 @@ def _look_up(meaning: Table, component: Component, named: Sequence[str], head: H
     return LookUp(*head, named[0], component.input.features, *arrays)
 
 
+def _stepped(meaning: Steps, component: Component, named: Sequence[str], head: Head) -> Step:
+    """Thresholds as a table of every number, where these are not too many."""
+    ends = list(zip(meaning.lo, meaning.hi, strict=True))
+    if sum(hi - lo + 1 for lo, hi in ends) > MAX_TABLE:
+        raise _no_model(component)
+    values = tuple(meaning.of(k, np.arange(lo, hi + 1)) for k, (lo, hi) in enumerate(ends))
+    return _look_up(Table(tuple(range(len(ends))), meaning.lo, values), component, named, head)
+
+
 def _window(meaning: Windows, component: Component, named: Sequence[str], head: Head) -> Step:
     features = component.input.features
     return Window(*head, named[0], features, meaning.geometry, meaning.group or features, meaning.fill)
@@ -148,6 +159,7 @@ _STEPS: dict[type[Meaning], Callable[[Any, Component, Sequence[str], Head], Step
     Affine: _affine,
     Weighted: _weighted,
     Table: _look_up,
+    Steps: _stepped,
     Windows: _window,
     Most: _most,
     Repeated: _repeated,

@@ -29,7 +29,7 @@ class Constants:
             if constant and node.inputs and node.outputs[0] not in self._raw:
                 self._makers[node.outputs[0]] = node
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: str, /) -> bool:
         return name in self._raw or name in self._makers
 
     def array(self, name: str) -> Array | None:

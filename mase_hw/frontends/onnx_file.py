@@ -13,18 +13,20 @@ from mase_hw.config.quantize import ARGUMENTS, QuantSpec, parse_quantize
 from mase_hw.config.user_code import is_onnx
 from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
 from mase_hw.frontends.onnx_arrange import arrange, input_key
-from mase_hw.frontends.onnx_graph import Finder
+from mase_hw.frontends.onnx_graph import Finder, OnnxGraph
 from mase_hw.frontends.onnx_names import Names
 from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_quant import ActivationQuant
 from mase_hw.frontends.onnx_read import read_graph
+from mase_hw.frontends.onnx_scaled_walk import Scaled, has_scales, walk_scaled
+from mase_hw.frontends.onnx_softmax import without_softmax
 from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Linear, Mul
 from mase_hw.frontends.onnx_types import type_layers
 from mase_hw.frontends.onnx_walk import walk
 from mase_hw.numerics import Fixed
 
 OPERATORS = (
-    *("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul", "batch_norm2d", "zero_pad"),
+    *("linear", "relu", "batch_norm1d", "add", "sub", "cat", "mul", "batch_norm2d", "zero_pad", "thresholds"),
     *(f"{op}{rank}d" for op in ("conv", "max_pool", "avg_pool") for rank in (1, 2)),
 )
 
@@ -42,11 +44,13 @@ class OnnxModel:
     layers: tuple[Placed, ...]
     outputs: tuple[str, ...]  # results that the model returns
     quantized: bool
+    scaled: Scaled | None = None  # of a file with scales: what the integers of its ports stand for
+    notes: tuple[str, ...] = ()
 
     @property
     def is_chain(self) -> bool:
         """Whether one layer follows the other, from one input to one output, and each is a module of torch's."""
-        if any(isinstance(placed.step, Join | Mul) for placed in self.layers):
+        if self.scaled is not None or any(isinstance(placed.step, Join | Mul) for placed in self.layers):
             return False
         before = [*self.inputs, *(placed.step.name for placed in self.layers)]
         reads = [placed.inputs for placed in self.layers]
@@ -57,8 +61,10 @@ def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
     """The model in the file at `path`, or all that stands in its way. `where` is the TOML's line that names it."""
     damaged = "the file is damaged: export it again"
     try:
-        graph = read_graph(path, where)
+        graph, notes = without_softmax(read_graph(path, where))
         names = Names()
+        if has_scales(graph):
+            return _scaled(graph, names, notes)
         with Collector() as problems:
             walked = walk(graph, problems, names)
             layers, outputs = arrange(walked, graph.inputs, names, Finder(problems, graph.place))
@@ -67,7 +73,15 @@ def read_onnx(path: Path, where: Place | None = None) -> OnnxModel:
     quantized = any(isinstance(link.step, ActivationQuant) or _has_type(link.step) for link in walked.links)
     inputs = {input_key(name): shape for name, shape in graph.inputs.items()}
     input_names = tuple(names.take_input(name) for name in graph.inputs)
-    return OnnxModel(path, inputs, input_names, layers, outputs, quantized)
+    return OnnxModel(path, inputs, input_names, layers, outputs, quantized, notes=notes)
+
+
+def _scaled(graph: OnnxGraph, names: Names, notes: tuple[str, ...]) -> OnnxModel:
+    with Collector() as problems:
+        found = walk_scaled(graph, problems, names)
+    inputs = {input_key(name): shape for name, shape in graph.inputs.items()}
+    input_names = tuple(names.take_input(name) for name in graph.inputs)
+    return OnnxModel(graph.path, inputs, input_names, found.layers, found.outputs, True, found, notes)
 
 
 def _has_type(step: object) -> bool:
@@ -83,8 +97,12 @@ def quantize_table(
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """[passes.quantize] with the file's types in it, by name, and notes. A type that `written` gives wins."""
     if not model.quantized:
-        return written, ()
+        return written, model.notes
     with Collector() as problems:
+        if model.scaled is not None and written:
+            text = f"passes.quantize: {model.path.name} states every type itself, with scales that are no powers of two"
+            problems.add(text, None if places is None else places.of("passes", "quantize"), "delete the table")
+            problems.raise_if_any()
         asked = parse_quantize(written, problems, places, partial=True)
         problems.raise_if_any()
         _check_keys(model, asked, problems)
@@ -92,7 +110,7 @@ def quantize_table(
     table: dict[str, Any] = {"by": "name"}
     for name, spec in types.specs.items():
         table[name] = {"config": _config(spec)}
-    return table, tuple(types.notes)
+    return table, (*model.notes, *types.notes)
 
 
 def _check_keys(model: OnnxModel, asked: PerNode[QuantSpec], problems: Collector) -> None:
@@ -126,7 +144,7 @@ def with_file_types(
         parse_quantize(written, problems, places, partial=True)
         return nothing, ()
     if not model.quantized:
-        return values, ()
+        return values, model.notes
     fuse = passes.get("fuse_batch_norm")
     if isinstance(fuse, Mapping) and fuse.get("enabled", True):
         text = f"passes.fuse_batch_norm: {name} has Quant nodes, and its types would not fit the fused layers"

@@ -37,7 +37,7 @@ def _quant(state: Walk, node: OnnxNode) -> None:
         state.add(made)
 
 
-def _matrix(state: Walk, node: OnnxNode, transposed: bool) -> None:
+def matrix(state: Walk, node: OnnxNode, transposed: bool) -> None:
     """`x @ W`, or `x @ W.T` where `transposed`; our weight is [out, in]."""
     if node.inputs[0] in state.constants:
         state.finder.node(node, "multiplies a constant by the input", "write it as input x constant")
@@ -85,11 +85,11 @@ def _gemm(state: Walk, node: OnnxNode) -> None:
         told = ", ".join(f"{key} = {given[key]:g}" for key in wanted if given[key] != wanted[key])
         state.finder.node(node, f"{told} is not supported", "use transA = 0, alpha = 1, beta = 1")
         return
-    _matrix(state, node, bool(state.finder.number(node, "transB", 0)))
+    matrix(state, node, bool(state.finder.number(node, "transB", 0)))
 
 
 def _matmul(state: Walk, node: OnnxNode) -> None:
-    _matrix(state, node, False)
+    matrix(state, node, False)
 
 
 def _add(state: Walk, node: OnnxNode) -> None:
@@ -142,7 +142,8 @@ def _norm(state: Walk, node: OnnxNode) -> None:
     state.add(Norm(name, node, scale, shift, mean, var, eps, rank))
 
 
-def _flatten(state: Walk, node: OnnxNode) -> None:
+def flatten(state: Walk, node: OnnxNode) -> None:
+    """Flatten to [batch, features]."""
     axis, rank = state.finder.number(node, "axis", 1), len(state.shape) + 1
     if axis not in (1, 1 - rank):
         state.finder.node(node, f"axis = {axis} does not keep the batch", "use axis = 1")
@@ -157,7 +158,8 @@ def _to_vector(state: Walk, node: OnnxNode) -> None:
         state.shape = (len(state.order),)
 
 
-def _reshape(state: Walk, node: OnnxNode) -> None:
+def reshape(state: Walk, node: OnnxNode) -> None:
+    """Reshape to [batch, features]."""
     told = constant_of(state, node, 1, "shape")
     if told is None:
         return
@@ -170,7 +172,8 @@ def _reshape(state: Walk, node: OnnxNode) -> None:
     _to_vector(state, node)
 
 
-def _transpose(state: Walk, node: OnnxNode) -> None:
+def transpose(state: Walk, node: OnnxNode) -> None:
+    """The order of the elements changes, and no number moves."""
     axes = list(range(len(state.shape) + 1))
     perm = list(np.atleast_1d(node.attributes.get("perm", axes[::-1])))
     if not all(isinstance(axis, int | np.integer) for axis in perm) or sorted(perm) != axes or perm[0] != 0:
@@ -182,7 +185,7 @@ def _transpose(state: Walk, node: OnnxNode) -> None:
     state.shape, state.order = moved.shape, moved.ravel()
 
 
-def _squeeze(state: Walk, node: OnnxNode) -> None:
+def squeeze(state: Walk, node: OnnxNode) -> None:
     """An image of one position to [batch, features]."""
     if len(state.order) != state.shape[0]:
         text = f"takes axes away from [batch, {', '.join(map(str, state.shape))}]"
@@ -209,9 +212,9 @@ _HANDLERS: dict[str, Callable[[Walk, OnnxNode], None]] = {
     "Mul": mul,
     "Relu": _relu,
     "BatchNormalization": _norm,
-    "Flatten": _flatten,
-    "Reshape": _reshape,
-    "Transpose": _transpose,
+    "Flatten": flatten,
+    "Reshape": reshape,
+    "Transpose": transpose,
     "Conv": conv,
     "MaxPool": max_pool,
     "AveragePool": average_pool,
@@ -220,7 +223,7 @@ _HANDLERS: dict[str, Callable[[Walk, OnnxNode], None]] = {
     "ReduceMean": reduce,
     "ReduceMax": reduce,
     "Pad": pad,
-    "Squeeze": _squeeze,
+    "Squeeze": squeeze,
     "Identity": _nothing,
     "Dropout": _nothing,
     "Cast": _cast,

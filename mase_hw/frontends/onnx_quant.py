@@ -70,12 +70,12 @@ def parse_quant(node: OnnxNode, value: Callable[[str], Array | None], finder: Fi
     assert scale is not None
     assert zero is not None
     assert bits is not None
-    fracs, width = _fracs(node, np.asarray(scale, np.float64), finder), _bits(node, bits, finder)
+    fracs, width = _fracs(node, np.asarray(scale, np.float64), finder), bits_of(node, bits, finder)
     if bool((zero != 0).any()):
         text = f"its zero point is {float(zero.ravel()[zero.ravel() != 0][0]):g}, and our types have none"
         finder.node(node, text, "use a symmetric quantizer: zero point 0")
         return None
-    flags = [_flag(node, key, finder) for key in ("signed", "narrow")]
+    flags = [flag_of(node, key, finder) for key in ("signed", "narrow")]
     if fracs is None or width is None or None in flags:
         return None
     signed = bool(flags[0])
@@ -99,7 +99,8 @@ def _fracs(node: OnnxNode, scale: Reals, finder: Finder) -> Integers | None:
     return fracs
 
 
-def _bits(node: OnnxNode, bits: Array, finder: Finder) -> int | None:
+def bits_of(node: OnnxNode, bits: Array, finder: Finder) -> int | None:
+    """The one bit width of a node, or a problem."""
     first = float(bits.flat[0])
     if bits.size != 1 or not 1 <= first <= MAX_WIDTH or first != int(first):
         said = f"{first:g}" if bits.size == 1 else "different for different channels"
@@ -108,7 +109,8 @@ def _bits(node: OnnxNode, bits: Array, finder: Finder) -> int | None:
     return int(first)
 
 
-def _flag(node: OnnxNode, key: str, finder: Finder) -> int | None:
+def flag_of(node: OnnxNode, key: str, finder: Finder) -> int | None:
+    """An attribute that is 0 or 1, or a problem."""
     value = node.attributes.get(key)
     if value in (0, 1):
         return int(value)

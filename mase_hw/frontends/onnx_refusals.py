@@ -9,15 +9,11 @@ SUPPORTED = (
     *("Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceMax", "Pad"),
     *("Flatten", "Reshape", "Squeeze", "Transpose", "Identity", "Dropout", "Cast"),
 )
-_QCDQ = "convert QuantizeLinear and DequantizeLinear to Quant nodes: qonnx.transformation.qcdq_to_qonnx"
 _CUT = "end the export before it: the class with the largest score is the same"
 
 _WHY: dict[str, tuple[str, str]] = {
-    "BipolarQuant": ("numbers of -1 and 1 are not one of our types", "use a Quant of 2 bits"),
     "Trunc": ("truncating to fewer bits is not supported", "use a Quant with rounding_mode FLOOR or ROUND"),
     "FloatQuant": ("small floats are not one of our types", "use Quant: fixed-point types"),
-    "QuantizeLinear": ("is not a Quant node", _QCDQ),
-    "DequantizeLinear": ("is not a Quant node", _QCDQ),
     "MultiThreshold": ("thresholds are not supported", "hand over the model before FINN streamlines it"),
     "Softmax": ("is not supported in hardware", _CUT),
     "LogSoftmax": ("is not supported in hardware", _CUT),

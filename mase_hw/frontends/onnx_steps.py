@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from mase_hw.frontends.onnx_graph import OnnxNode, Reals
 from mase_hw.frontends.onnx_quant import ActivationQuant, Constant
 from mase_hw.geometry import Geometry, Pads
+from mase_hw.numerics import Fixed
+from mase_hw.numerics.rounding import Integers
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,27 @@ class Join:
     features: int
 
 
-Layer = Flatten | Relu | Linear | Conv | Pool | Pad | Norm | Mul | Join
+@dataclass(frozen=True)
+class Staircase:
+    """`start + step * (the number of thresholds of its channel that are <= x)`, integers to integers of `fixed`.
+
+    `reads` is the type of what it reads. `stated`: the result is an output of the model, in the type of the file.
+    """
+
+    name: str
+    node: OnnxNode
+    thresholds: Integers  # [features, count]
+    start: int
+    step: int
+    fixed: Fixed
+    features: int
+    reads: Fixed
+    stated: bool = False
+
+    op = "thresholds"
+
+
+Layer = Flatten | Relu | Linear | Conv | Pool | Pad | Norm | Mul | Join | Staircase
 Step = Layer | ActivationQuant
 
 

@@ -16,7 +16,7 @@ from mase_hw.frontends.onnx_graph import Finder, Reals
 from mase_hw.frontends.onnx_join_types import type_average, type_join
 from mase_hw.frontends.onnx_placed import Placed
 from mase_hw.frontends.onnx_quant import grid_type
-from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Linear, Mul, Norm, Pad, Pool, Relu
+from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Linear, Mul, Norm, Pad, Pool, Relu, Staircase
 from mase_hw.numerics import MAX_ACCUMULATOR_BITS, MAX_WIDTH, Fixed, Rounding, signed_width, to_integers
 from mase_hw.numerics.rounding import Integers
 
@@ -42,6 +42,10 @@ def type_layers(layers: Sequence[Placed], written: QuantizeConfig, finder: Finde
                 flow = None if flow is None else flow.rectified()
             elif isinstance(step, Pad) and flow is not None:
                 flow = replace(flow, lo=min(flow.lo, 0), hi=max(flow.hi, 0))
+        elif isinstance(step, Staircase):
+            flow = Flow.of(step.fixed)
+            if step.stated and step.reads.width <= MAX_WIDTH:
+                types.specs[step.name] = QuantSpec(Rounding.HALF_EVEN, step.reads, data_out=step.fixed)
         elif isinstance(step, Join):
             flow = type_join(placed, step, written.for_node(step.name, step.op), read, types, finder)
         elif not isinstance(step, Flatten):

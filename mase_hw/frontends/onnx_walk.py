@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +19,12 @@ from mase_hw.frontends.onnx_quant import parse_quant
 from mase_hw.frontends.onnx_refusals import refusal
 from mase_hw.frontends.onnx_state import Known, Walk
 from mase_hw.frontends.onnx_steps import Link
+
+
+class HasNames(Protocol):
+    """Constants, as far as an order of nodes needs them."""
+
+    def __contains__(self, name: str, /) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -33,19 +40,19 @@ def walk(graph: OnnxGraph, problems: Collector, names: Names) -> Walked:
     """The steps in an order in which they can be computed, layers named by `names`; raises where there is none."""
     finder = Finder(problems, graph.place)
     constants = Constants(graph, finder)
-    nodes = _needed(graph, constants, finder)
-    order = _ordered(graph, nodes, constants, finder)
+    nodes = needed(graph, constants, finder, lambda node: refusal(node) if handler(node) is None else None)
+    order = ordered(graph, nodes, constants, finder)
     for node in graph.nodes:
         if node.is_quant:  # all at once: a model's scales are often wrong together
             parse_quant(node, constants.array, finder)
     problems.raise_if_any()
     known = {name: Known(name, shape, np.arange(int(np.prod(shape)))) for name, shape in graph.inputs.items()}
     state = Walk(constants, finder, names, known)
-    readers = Counter(name for node in nodes for name in _streams(node, constants)) + Counter(graph.outputs)
+    readers = Counter(name for node in nodes for name in streams_of(node, constants)) + Counter(graph.outputs)
     for node in order:
         take = handler(node)
         assert take is not None, "refused before"
-        read = _streams(node, constants)[0]
+        read = streams_of(node, constants)[0]
         state.enter(node, read, shared=readers[read] > 1)
         take(state, node)
         state.leave()
@@ -62,12 +69,14 @@ def walk(graph: OnnxGraph, problems: Collector, names: Names) -> Walked:
     return Walked(tuple(state.links), tuple(result.source for result in results), shapes)
 
 
-def _streams(node: OnnxNode, constants: Constants) -> list[str]:
+def streams_of(node: OnnxNode, constants: HasNames) -> list[str]:
     """The inputs of a node that are no constants."""
     return [name for name in node.inputs if name and name not in constants]
 
 
-def _needed(graph: OnnxGraph, constants: Constants, finder: Finder) -> list[OnnxNode]:
+def needed(
+    graph: OnnxGraph, constants: HasNames, finder: Finder, refused: Callable[[OnnxNode], tuple[str, str] | None]
+) -> list[OnnxNode]:
     """The nodes that lead to the outputs, as the file has them. Those that are not supported are problems."""
     makers = {output: node for node in graph.nodes for output in node.outputs if output}
     found: list[OnnxNode] = []
@@ -82,18 +91,18 @@ def _needed(graph: OnnxGraph, constants: Constants, finder: Finder) -> list[Onnx
         found.append(node)
         todo += node.inputs
     for node in reversed(found):
-        if handler(node) is None:
-            finder.node(node, *refusal(node))
+        if (why := refused(node)) is not None:
+            finder.node(node, *why)
     finder.found.raise_if_any()
     return [node for node in graph.nodes if id(node) in seen]
 
 
-def _ordered(graph: OnnxGraph, nodes: list[OnnxNode], constants: Constants, finder: Finder) -> list[OnnxNode]:
+def ordered(graph: OnnxGraph, nodes: list[OnnxNode], constants: HasNames, finder: Finder) -> list[OnnxNode]:
     """The nodes, each behind those that it reads. Outputs that nothing leads to and inputs without use are problems."""
     waiting: dict[str, list[int]] = {}
     missing: list[int] = []
     for k, node in enumerate(nodes):
-        reads = set(_streams(node, constants))
+        reads = set(streams_of(node, constants))
         missing.append(len(reads))
         for name in reads:
             waiting.setdefault(name, []).append(k)

@@ -72,6 +72,32 @@ class Table(Meaning):
         return (np.stack([values[x[0][:, i] - lo] for i, lo, values in rows], axis=1),)
 
 
+@dataclass(frozen=True, eq=False)
+class Steps(Meaning):
+    """One output, one input of as many elements: element `j` is `levels[how many of limits[j] are <= x[j]]`.
+
+    The element lies within `lo[j]..hi[j]`.
+    """
+
+    limits: Integers  # [features, count], in order
+    levels: Integers  # [count + 1]
+    lo: tuple[int, ...]
+    hi: tuple[int, ...]
+
+    def evaluate(self, *x: Integers) -> tuple[Integers, ...]:
+        return (np.stack([self.of(j, x[0][:, j]) for j in range(len(self.limits))], axis=1),)
+
+    def of(self, element: int, x: Integers) -> Integers:
+        """What becomes of numbers in this place."""
+        return np.asarray(self.levels[np.searchsorted(self.limits[element], x, side="right")], np.int64)
+
+    def ends(self, element: int) -> tuple[int, int]:
+        """The least and the greatest level that are reached."""
+        first, last = (int((self.limits[element] <= end).sum()) for end in (self.lo[element], self.hi[element]))
+        reached = self.levels[first : last + 1]
+        return int(reached.min()), int(reached.max())
+
+
 @dataclass(frozen=True)
 class Windows(Meaning):
     """One output, one input: for each window of the frame the vectors under its taps, tap by tap.

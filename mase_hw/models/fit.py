@@ -10,6 +10,7 @@ from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import Collector, Place, Problem, ProblemsError
 from mase_hw.models.load import input_shape
 from mase_hw.models.modes import device_of, evaluating
+from mase_hw.modules.codes import ToCodes
 
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 _FORWARD_ERRORS = (RuntimeError, ValueError, TypeError, IndexError)  # what torch raises for a shape it cannot take
@@ -63,5 +64,8 @@ def check_training_data(model: nn.Module, dataset: Dataset, settings: TrainingCo
         elif min(settings.batch_size, len(dataset.x_train)) == 1 and normed:
             hint = "a batch norm needs at least two samples: raise batch_size"
             problems.add("a batch of 1 sample cannot be normed in training", hint=hint)
+        if any(isinstance(module, ToCodes) for module in model.modules()):
+            text = f"{type(model).__name__} computes with the integers of its file, which have no gradients"
+            problems.add(text, hint="train it where it was made, and export it again")
         if not any(parameter.requires_grad for parameter in model.parameters()):
             problems.add(f"{type(model).__name__} has no parameters to train", hint="is requires_grad off?")

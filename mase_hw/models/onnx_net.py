@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, fx, nn
 
@@ -15,7 +16,9 @@ from mase_hw.diagnostics import PLACE_KEY, Collector, Place
 from mase_hw.frontends.onnx_file import OnnxModel, read_onnx
 from mase_hw.frontends.onnx_graph import OnnxNode, Reals
 from mase_hw.frontends.onnx_placed import Placed
-from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Layer, Linear, Mul, Pad, Pool, Relu
+from mase_hw.frontends.onnx_steps import Conv, Flatten, Join, Layer, Linear, Mul, Pad, Pool, Relu, Staircase
+from mase_hw.modules.codes import FromCodes, ToCodes
+from mase_hw.modules.thresholds import Thresholds
 
 
 class OnnxNet(nn.Sequential):
@@ -46,6 +49,9 @@ def branched(model: OnnxModel) -> fx.GraphModule:
         key: graph.create_node("placeholder", name, name=name)
         for key, name in zip(model.inputs, model.input_names, strict=True)
     }
+    names = {placed.step.name for placed in model.layers}
+    for key, codes in (model.scaled.codes if model.scaled is not None else {}).items():
+        _insert(graph, things, results, key, "codes", ToCodes(codes), names)
     with Collector() as problems:
         for placed in model.layers:
             step, read = placed.step, [results[name] for name in placed.inputs]
@@ -56,6 +62,10 @@ def branched(model: OnnxModel) -> fx.GraphModule:
                 things[constant] = _single(step.node, step.weight.values, "constant", problems, place)
                 read.append(graph.create_node("get_attr", constant, name=constant))
             results[step.name] = _call(graph, placed, read)
+    scaled = model.scaled
+    for k, name in enumerate(model.outputs if scaled is not None else ()):
+        assert scaled is not None
+        _insert(graph, things, results, name, "real", FromCodes(scaled.values[k]), names)
     returned = [results[name] for name in model.outputs]
     graph.output(returned[0] if len(returned) == 1 else tuple(returned))
     for node in graph.nodes:
@@ -66,6 +76,23 @@ def branched(model: OnnxModel) -> fx.GraphModule:
     vars(net).update(stated)
     net.meta["_user_preserved_attributes"] = stated  # torch gives them to copies
     return net
+
+
+def _insert(
+    graph: fx.Graph,
+    things: dict[str, nn.Module | Tensor],
+    results: dict[str, fx.Node],
+    name: str,
+    what: str,
+    module: nn.Module,
+    layers: Collection[str],
+) -> None:
+    """Puts a module behind a result; what reads the result reads the module's."""
+    title = f"{results[name].name}_{what}"
+    while title in layers or any(node.name == title for node in graph.nodes):
+        title += "_"
+    things[title] = module
+    results[name] = graph.create_node("call_module", title, (results[name],), name=title)
 
 
 def _call(graph: fx.Graph, placed: Placed, read: list[fx.Node]) -> fx.Node:
@@ -112,6 +139,10 @@ def _module(step: Layer, problems: Collector, place: Place) -> nn.Module:
         return nn.ZeroPad1d(sides) if len(step.padding) == 1 else nn.ZeroPad2d(sides)  # type: ignore[arg-type]
     if isinstance(step, Pool):
         return _pool(step)
+    if isinstance(step, Staircase):
+        exact = int(np.abs(step.thresholds).max()) <= 1 << 24
+        limits = torch.from_numpy(step.thresholds.astype(np.float32 if exact else np.float64))
+        return Thresholds(limits, float(step.start), float(step.step))
 
     def single(values: Reals, what: str) -> Tensor:
         return _single(step.node, values, what, problems, place)

@@ -76,6 +76,13 @@ class PerChannel(Choice):
 
 
 @dataclass(frozen=True)
+class Multiplied(Choice):
+    """Thresholds as a multiplication by constants that cross at them; `stream` searches for the threshold."""
+
+    implementation = "multiply"
+
+
+@dataclass(frozen=True)
 class Wide(Choice):
     """A concatenation of whole vectors in one beat; `stream` takes one beat of one part after the other."""
 

@@ -6,26 +6,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from mase_hw.adders import ADDERS_PER_STAGE
+from mase_hw.config.hardware import HardwareSpec
 from mase_hw.cost.cost import Cost
 from mase_hw.cost.xilinx.thresholds import thresholds_cost
 from mase_hw.ir import Component, Stream
 from mase_hw.ir.component import Instance, Pipe
 from mase_hw.ir.finish import Result, result_stream
-from mase_hw.ir.meaning import Meaning, Table
+from mase_hw.ir.meaning import Meaning, Steps
 from mase_hw.layers import Layer
-from mase_hw.numerics import signed_width
+from mase_hw.numerics import Fixed, Rounding, signed_width
 from mase_hw.numerics.rounding import Integers
-from mase_hw.ops.choice import Choice
+from mase_hw.ops.batch_norm1d import BatchNorm1d, batch_norm1d
+from mase_hw.ops.choice import Choice, Multiplied
+from mase_hw.ops.crossing import crossing_at
 from mase_hw.ops.examples import BEATS, RESULT, example_stream
-from mase_hw.ops.operator import Operator, Options
+from mase_hw.ops.linear.unrolled import LinearUnrolled
+from mase_hw.ops.operator import Operator, Options, Site, Wish
 from mase_hw.ops.pages import Built, Page
+
+MULTIPLIED = 16  # levels from which on a multiplication is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +50,7 @@ class Thresholds(Pipe):
         return (self.levels[reached],)
 
     def meaning(self) -> Meaning:
-        x = self.input
-        numbers = [np.arange(lo, hi + 1) for lo, hi in zip(x.lo, x.hi, strict=True)]
-        rows = zip(self.thresholds, numbers, strict=True)
-        values = tuple(self.levels[np.searchsorted(row, every, side="right")] for row, every in rows)
-        return Table(tuple(range(x.features)), x.lo, values)
+        return Steps(self.thresholds, self.levels, self.input.lo, self.input.hi)
 
     @property
     def latency(self) -> int:
@@ -114,6 +117,43 @@ def reached_from(limits: Integers, shift: int) -> Integers:
     return limits << shift if shift >= 0 else -(-limits >> -shift)
 
 
+def multiplied(
+    name: str,
+    x: Stream,
+    limits: Integers,
+    levels: tuple[Integers, int],
+    result: Result | None,
+    adders_per_stage: int = ADDERS_PER_STAGE,
+) -> BatchNorm1d | LinearUnrolled | None:
+    """The same function as a multiplication, an addition and a shift; None where no constants do.
+
+    Levels must follow one another by one, and where they end within the output's type, nothing may lie beyond them.
+    """
+    search = thresholds(name, x, limits, levels, result)
+    ends, to = search.levels[[0, -1]].tolist(), search.output.fixed
+    if len(search.levels) < MULTIPLIED or (np.diff(search.levels) != 1).any():
+        return None
+    found = crossing_at(search.thresholds, ends[0], *x.bounds, (ends[0] == to.lo, ends[1] == to.hi))
+    if found is None:
+        return None
+    frac = found.shift + to.frac - x.fixed.frac
+    factor, offset = (
+        Fixed(signed_width(int(side.min()), int(side.max())), at)
+        for side, at in ((found.factor, frac), (found.offset, x.fixed.frac + frac))
+    )
+    wanted = Result(to, Rounding.FLOOR)
+    return batch_norm1d(name, x, found.factor, found.offset, factor, offset, wanted, adders_per_stage)
+
+
+def given_of(layer: Layer, x: Stream) -> tuple[Integers, tuple[Integers, int]]:
+    """A layer's thresholds as integers of what it reads; its levels with their fractional bits."""
+    spec = layer.spec
+    assert spec.weight is not None
+    assert spec.bias is not None
+    limits = reached_from(layer.integers["thresholds"], x.fixed.frac - spec.weight.frac)
+    return limits, (layer.integers["levels"], spec.bias.frac)
+
+
 class ThresholdsOperator(Operator):
     """How many thresholds a number reaches. Left unquantized, it takes what it reads exactly as it comes."""
 
@@ -123,20 +163,46 @@ class ThresholdsOperator(Operator):
     quantized = "mase_hw.modules.thresholds:ThresholdsInteger"
     stays_exact = True
 
+    def candidates(self, site: Site, spec: HardwareSpec, wish: Wish) -> Iterable[Choice]:
+        """In any number of lanes a search, or a multiplication where the thresholds are many and even."""
+        plain = list(super().candidates(site, spec, wish))
+        yield from plain
+        if self._is_even(site):
+            for choice in plain:
+                yield Multiplied(choice.data_in_parallelism, choice.data_out_parallelism, choice.data_in_fifo_depth)
+
+    def solves(self, site: Site, choice: Choice) -> bool:
+        return isinstance(choice, Multiplied)
+
+    def _is_even(self, site: Site) -> bool:
+        """Whether constants cross at the thresholds, if the result has the narrowest type of its levels."""
+        layer, (x,) = site.layer, site.inputs
+        if layer.integers["thresholds"].shape[1] + 1 < MULTIPLIED:
+            return False
+        limits, levels = given_of(layer, x)
+        lo, hi = int(levels[0].min()), int(levels[0].max())
+        narrow = Fixed(signed_width(lo, hi), levels[1], signed=True)
+        if lo >= 0:
+            narrow = Fixed(max(hi.bit_length(), 1), levels[1], signed=False)
+        return multiplied(layer.name, x, limits, levels, Result(narrow, Rounding.HALF_EVEN)) is not None
+
     def build(
         self, layer: Layer, choice: Choice, inputs: Sequence[Stream], result: Result | None, options: Options
     ) -> Component:
-        (x,), spec = inputs, layer.spec
-        assert spec.weight is not None
-        assert spec.bias is not None
-        limits = reached_from(layer.integers["thresholds"], x.fixed.frac - spec.weight.frac)
-        return thresholds(layer.name, x, limits, (layer.integers["levels"], spec.bias.frac), result)
+        (x,) = inputs
+        given = (layer.name, x, *given_of(layer, x), result)
+        found = multiplied(*given, options.adders_per_stage) if isinstance(choice, Multiplied) else None
+        return found or thresholds(*given)
 
     def page(self) -> Page:
         return Page(
             "thresholds",
             "mase_hw.modules.thresholds.Thresholds",
-            ("y = start + step * (the number of thresholds of its channel that are <= x)",),
+            (
+                "y = start + step * (the number of thresholds of its channel that are <= x)",
+                f"from {MULTIPLIED} levels in a row on also as a batch norm, (x * factor + offset) >> shift, where one",
+                "crosses at the same thresholds; the cheaper of the two is chosen",
+            ),
             ("data_in: what the layer before it gives; data_out: what its reader wants, else the exact levels",),
             (
                 Built(

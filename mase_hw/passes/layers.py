@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import fx
 
 from mase_hw.config.quantize import QuantizeConfig
 from mase_hw.diagnostics import Collector
-from mase_hw.graph import MaseGraph, get_node_place
+from mase_hw.graph import MaseGraph, get_mase_op, get_node_module, get_node_place
 from mase_hw.graph.inplace import is_number
 from mase_hw.layers import Layer, LayerGraph, ModelInput
 from mase_hw.lowering.types import types_of
+from mase_hw.modules.codes import FromCodes, ToCodes
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.operator import operator_of
 from mase_hw.passes.branches import shape_of
 from mase_hw.passes.frames import FrameInput, frame_inputs, framed_nodes, stream_order
 from mase_hw.passes.layer_types import check_typed, report_unquantized
-from mase_hw.passes.node_layers import NodeLayers, Reading, as_order, supported
+from mase_hw.passes.node_layers import CODES, NodeLayers, Reading, as_order, supported
 from mase_hw.passes.pads import pads_merged
 
 __all__ = ["layer_graph_of", "read_layers", "supported"]
@@ -67,6 +70,9 @@ def read_layers(graph: MaseGraph, problems: Collector, quantize: QuantizeConfig 
             inputs.append(x)
             results[node] = Reading(node.name, order, x.frame)
             continue
+        if get_mase_op(node) in CODES:
+            _scaled(node, results, inputs)
+            continue
         made = maker.make(node)
         if isinstance(made, Reading):
             results[node] = made
@@ -82,6 +88,7 @@ def read_layers(graph: MaseGraph, problems: Collector, quantize: QuantizeConfig 
         tuple(layers),
         tuple(output.name for output in outputs),
         tuple(as_order(output.order) for output in outputs),
+        tuple(output.values for output in outputs),
     )
     if not inputs:
         problems.add("the model has no input", get_node_place(graph.nodes[-1]), "let forward take a tensor")
@@ -94,6 +101,18 @@ def read_layers(graph: MaseGraph, problems: Collector, quantize: QuantizeConfig 
     _check_averages(found, problems)
     problems.raise_if_any()
     return pads_merged(found)
+
+
+def _scaled(node: fx.Node, results: dict[fx.Node, Reading], inputs: list[ModelInput]) -> None:
+    """What stands between real numbers and the integers of a port is no layer: the port takes it."""
+    read, module = results[node.all_input_nodes[0]], get_node_module(node)
+    results[node] = read
+    if isinstance(module, FromCodes):
+        results[node] = replace(read, values=module.values)
+        return
+    assert isinstance(module, ToCodes)
+    (index,) = [k for k, x in enumerate(inputs) if x.name == read.name]
+    inputs[index] = replace(inputs[index], codes=module.codes)
 
 
 def _input(node: fx.Node, read: FrameInput | None, problems: Collector) -> tuple[ModelInput, Integers | None]:

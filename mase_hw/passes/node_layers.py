@@ -18,6 +18,7 @@ from mase_hw.layers import Layer, Order
 from mase_hw.modules import MulInteger, QuantizedMixin
 from mase_hw.modules.thresholds import Thresholds
 from mase_hw.modules.windows import upsample_factors
+from mase_hw.numerics.codes import Affine
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.operator import built_operators, operator_of, operators
 from mase_hw.passes.analysis.windows import (
@@ -33,6 +34,7 @@ from mase_hw.passes.analysis.windows import (
 from mase_hw.passes.branches import alike, exact_scale, joined_order, shape_of, why_not_streams
 from mase_hw.passes.frames import PERMUTATIONS, SHAPE_OPS, moved, on_frame, permuted, stream_order
 
+CODES = ("tocodes", "fromcodes")  # between real numbers and the integers of a port
 NO_HARDWARE = ("flatten", "identity", "dropout")  # in a model, and nothing in a design
 _TRANSPOSED = "use a nearest upsampling and a convolution instead: nn.Upsample(scale_factor=2), nn.Conv2d(...)"
 _PADDING = "zeros are the only padding: nn.ZeroPad2d, or padding_mode='zeros' of a convolution"
@@ -56,6 +58,7 @@ class Reading:
     order: Integers | None = None
     frame: Frame = ()
     shaped: fx.Node | None = None  # the last reshape or permutation on the way
+    values: Affine | None = None  # what its integers stand for, where that takes a scale
 
 
 class NodeLayers:

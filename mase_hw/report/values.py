@@ -33,7 +33,11 @@ def values(build: Build) -> dict[str, Any]:
     rows = []
     for k, (stream, x) in enumerate(zip(design.inputs, inputs, strict=True)):
         name = f"input {k}" if len(inputs) > 1 else "input"
-        rows.append(_input_row(name, build.reals.roundings[k], stream, x, floats.get(f"input_{k}" if k else "input")))
+        real = floats.get(f"input_{k}" if k else "input")
+        codes = build.reals.codes[k]
+        if codes is not None and real is not None:
+            real = codes.steps(real)  # in units of the integers
+        rows.append(_input_row(name, build.reals.roundings[k], stream, x, real))
     for name, components, last in _groups(build):
         out = components[-1].output if components else design.inputs[0]
         row = {"name": name, "stream": out.name, **_spread(out, streams[out.name])}

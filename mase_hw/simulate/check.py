@@ -246,7 +246,9 @@ def accuracy(build: Build, first: int | None = None) -> dict[str, float] | None:
     if samples is None or first == 0:
         return None
     labels = samples.labels[:first]
-    quantized = samples.y.reshape(len(samples.labels), -1)[:first].argmax(1)
+    scores = samples.y.reshape(len(samples.labels), -1)[:first]
+    values = build.reals.values[0]
+    quantized = (scores if values is None or values.uniform else values.values(scores)).argmax(1)
     return {
         "float": float(np.mean(samples.float_labels[:first] == labels)),
         "quantized": float(np.mean(quantized == labels)),

@@ -10,7 +10,7 @@ import numpy as np
 
 from mase_hw.diagnostics import Collector, ProblemsError
 from mase_hw.emit import Build
-from mase_hw.emit.build import port_entry
+from mase_hw.emit.build import port_entries
 from mase_hw.emit.reading import MANIFEST, PARAMETERS, SAMPLES
 from mase_hw.ir.cycles import DeadlockError
 
@@ -53,9 +53,20 @@ def check_whole(build: Build) -> None:
 def _other_facts(build: Build) -> Iterator[str]:
     """What the manifest says of the design and the design does not: others read it there, and so does a certificate."""
     design, said = build.design, build.manifest
-    for side, streams in (("inputs", design.inputs), ("outputs", design.outputs)):
-        if [port_entry(stream) for stream in streams] != said[side]:
+    reals, ports = build.reals, (len(design.inputs), len(design.outputs))
+    if (len(reals.codes), len(reals.values)) != ports:
+        yield "reals are not those of its ports"
+        return
+    own = port_entries(design, reals)
+    for side in ("inputs", "outputs"):
+        if own[side] != said[side]:
             yield f"{side} are not those of the design"
+    for stream, codes in zip(design.inputs, reals.codes, strict=True):
+        if codes is not None and not stream.fixed.holds(codes.lo, codes.hi):
+            yield f"the codes of {stream.name} are none of its type"
+    for stream, values in zip(design.outputs, reals.values, strict=True):
+        if values is not None and stream.features * stream.positions % len(values.scale):
+            yield f"the scales of {stream.name} are not those of its features"
     facts: list[tuple[str, Any, Any]] = [
         ("interval", float(said["interval"]), float(design.schedule.interval)),
         ("latency", said["latency"], design.schedule.latency),

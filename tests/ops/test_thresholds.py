@@ -19,12 +19,14 @@ from mase_hw.config.write import toml_text
 from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, read_build
 from mase_hw.flow import Compiled, compile_model
+from mase_hw.ir.finish import Result
 from mase_hw.modules import Thresholds
-from mase_hw.numerics import Fixed
-from mase_hw.ops.thresholds import reached_from
+from mase_hw.numerics import Fixed, Rounding
+from mase_hw.ops.thresholds import given_of, reached_from, thresholds
 from mase_hw.simulate.stimulus import stimulus
 
 BYTE = Fixed(8, 4)
+RESULT_4 = Result(Fixed(4, 0), Rounding.HALF_EVEN)
 NET = """
 import torch
 from torch import nn
@@ -77,6 +79,28 @@ def vectors(count: int, *, quantized: bool) -> Compiled:
     return compile_model(model, (3,), by_type(**tables), top="dut")
 
 
+def even(slopes: list[float]) -> Compiled:
+    """16 levels in a row behind each sum: a multiplication crosses at the same numbers."""
+    torch.manual_seed(1)
+    rows = torch.tensor([[round((k - 8.5) / slope) / 64 for k in range(1, 16)] for slope in slopes])
+    model = nn.Sequential(nn.Linear(6, len(slopes)), Thresholds(rows, start=-8.0), nn.Linear(len(slopes), 2))
+    second = spec(data_in=Fixed(4, 0), **MATRIX)
+    tables = {"by": "name", "_0": spec(data_in=BYTE, **MATRIX), "_2": second}
+    return compile_model(model, (6,), tables, top="dut", target_interval=1)
+
+
+def test_even_thresholds_are_a_multiplication() -> None:
+    compiled = even([0.11, 0.013, 0.031, 0.25])
+    assert [node.implementation for node in compiled.design.nodes][1] == "multiply"
+    assert_software_equal(compiled)
+    made = compiled.design.component("_1")
+    layer = compiled.layers.by_name["_1"]
+    search = thresholds("t", made.input, *given_of(layer, made.input), RESULT_4)
+    lo, hi = made.input.bounds
+    x = np.stack([np.linspace(*ends, 5000).astype(np.int64) for ends in zip(lo, hi, strict=True)], axis=1)
+    assert np.array_equal(made.execute(x)[0], search.execute(x)[0])
+
+
 @pytest.mark.parametrize("quantized", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 15])
 def test_torch_and_the_integers_agree(count: int, quantized: bool) -> None:
@@ -94,6 +118,7 @@ def test_the_rtl_agrees(tmp_path: Path) -> None:
         "slow": images(300),
         "one": vectors(1, quantized=True),
         "six": vectors(6, quantized=False),
+        "even": even([0.11, 0.013, 0.031, 0.25]),
     }
     assert_all_equal({name: compiled.design for name, compiled in found.items()}, tmp_path, 16, yosys=True)
 

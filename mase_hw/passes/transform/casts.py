@@ -20,6 +20,7 @@ _ANY_TYPE = frozenset(
         *("add", "sub", "mul", "cat", "size", "getitem", "getattr", "unflatten", "upsample", "zero_pad", "output"),
         *AVERAGES,
         *MAXIMA,
+        *("thresholds", "tocodes", "fromcodes"),
         *("softmax", "log_softmax", "sigmoid", "tanh", "gelu", "leaky_relu"),
     )
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mase_hw.ir import Component, Design, Stream, full_range
-from mase_hw.ir.meaning import Most, Move, Repeated, Table, Weighted, Windows
+from mase_hw.ir.meaning import Most, Move, Repeated, Steps, Table, Weighted, Windows
 from mase_hw.numerics.rounding import Integers
 from mase_hw.ops.affine import matrix_bounds
 from mase_hw.prove.claims.claim import NotProvedError
@@ -37,6 +37,10 @@ def check_bounds(component: Component) -> None:
         return
     if isinstance(meaning, Table):
         _check_within(component.output, [int(v.min()) for v in meaning.values], [int(v.max()) for v in meaning.values])
+        return
+    if isinstance(meaning, Steps):
+        reached = [meaning.ends(element) for element in range(len(meaning.limits))]
+        _check_within(component.output, [lo for lo, _ in reached], [hi for _, hi in reached])
         return
     if isinstance(meaning, Most | Weighted):
         ends = _reduced(component, meaning)

@@ -12,6 +12,7 @@ from mase_hw.ir import Component, Design, Stream
 from mase_hw.ir.branches import Fork
 from mase_hw.ir.finish import Finish
 from mase_hw.ir.plumbing import Plumbing
+from mase_hw.numerics.codes import Affine, Codes
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import Claim, NotProvedError
 
@@ -123,10 +124,19 @@ def _rounding(step: Finish | None) -> str:
 def _compare_reals(mine: Reals, wanted: Reals) -> None:
     """How real numbers become the integers of the inputs, and which output is which."""
     _expect("its inputs are rounded as", *([each.value for each in side.roundings] for side in (mine, wanted)))
+    for what in ("codes", "values"):
+        for k, (own, other) in enumerate(zip(getattr(mine, what), getattr(wanted, what), strict=True)):
+            port = f"data_{'in' if what == 'codes' else 'out'}_{k}"
+            _expect(f"{port}: scale and zero point are", *([_said(each)] for each in (own, other)))
     for what in ("input_orders", "output_orders"):
         orders, others = ([_order(order) for order in getattr(side, what)] for side in (mine, wanted))
         if orders != others:
             raise _other(f"{what} are not those of the model")
+
+
+def _said(each: Codes | Affine | None) -> str:
+    """All that makes integers of real numbers, or real numbers of integers."""
+    return "none" if each is None else ", ".join(f"{key} {value}" for key, value in each.manifest().items())
 
 
 def _order(order: tuple[int, ...] | None) -> tuple[int, ...] | None:

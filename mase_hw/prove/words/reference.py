@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase_hw.ir import Component
-from mase_hw.ir.meaning import Affine, Move, Table
+from mase_hw.ir.finish import Finish
+from mase_hw.ir.meaning import Affine, Move, Steps, Table
 from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.carried import UNKNOWN, Bit, Function, Value, Word
@@ -28,7 +29,7 @@ class Reference:
         self.component = component
         self.step = component.finish
         meaning = component.meaning()
-        self.table = meaning if isinstance(meaning, Table) else None
+        self.table = meaning if isinstance(meaning, Table | Steps) else None
         x = component.input
         lo, hi = x.bounds
         self.factors, self.constants = rows_of(component)
@@ -88,7 +89,11 @@ class Reference:
         y = f"{self.component.output.name}[{element}]"
         if any(bit is UNKNOWN for bit in bits):
             raise NotProvedError(f"{y}: bit {bits.index(UNKNOWN)} is not a function of one affine sum of this vector")
-        step = self.step if self.table is None else Looked(self.table.values[element], self.table.lo[element])
+        step: Finish | Looked | Stepped | None = self.step
+        if isinstance(self.table, Steps):
+            step = Stepped(self.table, element)
+        elif self.table is not None:
+            step = Looked(self.table.values[element], self.table.lo[element])
         if step is None or not step.changes:
             for k, bit in enumerate(bits):
                 if self.words.bit(exact, k) != bit:
@@ -167,6 +172,18 @@ class Looked:
         return self.values[exact - self.lo]
 
 
+@dataclass(frozen=True)
+class Stepped:
+    """The same by thresholds."""
+
+    steps: Steps
+    element: int
+    changes = True
+
+    def execute(self, exact: Integers) -> Integers:
+        return self.steps.of(self.element, exact)
+
+
 def _ratio(exact: Word, base: Word) -> tuple[int, int] | None:
     """The exact sum as a multiple of the word that the hardware looks at, and a constant."""
     nonzero = np.flatnonzero(exact.factors)
@@ -188,6 +205,9 @@ def rows_of(component: Component) -> tuple[Integers, Integers]:
         return np.eye(component.input.features, dtype=np.int64)[list(meaning.index)], np.zeros(
             len(meaning.index), np.int64
         )
+    if isinstance(meaning, Steps):
+        features = component.input.features
+        return np.eye(features, dtype=np.int64), np.zeros(features, np.int64)
     if isinstance(meaning, Move):
         starts = np.cumsum([0, *(x.features for x in component.inputs)])
         rows = [starts[port] + element for port, element in meaning.sources[0]]
