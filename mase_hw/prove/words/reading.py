@@ -12,7 +12,7 @@ from mase_hw.prove.words.carried import Bit, Number, Value, Word
 from mase_hw.prove.words.pieces import side_by_side
 from mase_hw.prove.words.words import Words
 
-MAX_BITS = 52  # numbers of more bits are not looked for: their bounds would not be exact
+MAX_BITS, MAX_JOINT_BITS = 60, 52  # numbers of more bits are not looked for: their bounds would not be exact
 
 
 class Reader:
@@ -23,7 +23,7 @@ class Reader:
 
     def read(self, bits: Sequence[Value]) -> Number | None:
         """What the bits are modulo 2**len(bits); None where they are not bits of one word, in order."""
-        if len(bits) > MAX_BITS:
+        if len(bits) > (MAX_BITS if self.words.joint is None else MAX_JOINT_BITS):
             return None
         lowest = next((k for k, bit in enumerate(bits) if not isinstance(bit, int)), len(bits))
         low = sum(bit << k for k, bit in enumerate(bits[:lowest]) if isinstance(bit, int))

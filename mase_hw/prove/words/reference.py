@@ -106,7 +106,8 @@ class Reference:
             if base.hi - base.lo >= MAX_TABLE:
                 if self.table is not None:
                     raise NotProvedError(f"{y}: a table of more than {MAX_TABLE:,} values")
-                wrong = wrong_places(self.words.diagrams, node, self._rounded(factor, constant)[k], base)
+                wanted = self._rounded(factor, constant)[k]
+                wrong = wrong_places(self.words.diagrams, node, wanted, base, self.words)
             else:
                 numbers = np.arange(base.lo, base.hi + 1)
                 key = factor, constant, base.lo, base.hi

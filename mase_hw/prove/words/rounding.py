@@ -16,6 +16,7 @@ from mase_hw.numerics.rounding import Integers
 from mase_hw.prove.claims.claim import NotProvedError
 from mase_hw.prove.words.carried import Word
 from mase_hw.prove.words.diagrams import SIGN, Diagrams
+from mase_hw.prove.words.words import Words
 
 STEPS = 1 << 12  # of the result, at which the software is asked: all of them, or the outermost and some between
 SUSPECTS = 256  # wrong values that are looked for; fewer are all of them
@@ -81,17 +82,28 @@ def check_software(make: Diagrams, step: Finish) -> None:
             raise NotProvedError(f"the software rounds {int(n[wrong][0])} otherwise than is stated here")
 
 
-def wrong_places(make: Diagrams, node: int, wanted: int, word: Word) -> Integers:
+def wrong_places(make: Diagrams, node: int, wanted: int, word: Word, words: Words) -> Integers:
     """Values of a word for which two functions differ: all of them, or SUSPECTS."""
-    wrong = make.differ(node, wanted)
-    for k in range(word.zeros):  # bits that all its values share
-        wrong = make.both(wrong, make.bit(k) if word.lo >> k & 1 else make.inverted(make.bit(k)))
+    wrong = make.both(make.differ(node, wanted), met(make, word, words))
     found: list[int] = []
     at = make.first(wrong, word.lo, word.hi)
     while at is not None and len(found) < SUSPECTS:
         found.append(at)
         at = make.first(wrong, at + 1, word.hi)
     return np.array(found, np.int64)
+
+
+def met(make: Diagrams, word: Word, words: Words) -> int:
+    """Where factors are multiples of `2**k`, the low `k` bits are those of the rest, which may have few values."""
+    found = 1
+    for k in sorted({(factor & -factor).bit_length() - 1 for factor in word.factors.tolist() if factor}):
+        mask = (1 << k) - 1
+        rest = words.word(np.where(word.factors & mask, word.factors, 0), word.constant)
+        if rest.hi - rest.lo < mask:
+            above = _plus(make, [make.bit(n) for n in range(k)], -rest.lo)  # how far above the least, modulo
+            left = _plus(make, [*(make.inverted(bit) for bit in above), 0], rest.hi - rest.lo + 1)
+            found = make.both(found, left[k])
+    return found
 
 
 def _plus(make: Diagrams, bits: Bits, constant: int, carry: int = 0) -> Bits:

@@ -11,9 +11,9 @@ import pytest
 from mase_hw.ir.finish import Finish
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.prove.claims.claim import NotProvedError
-from mase_hw.prove.words.carried import Word
 from mase_hw.prove.words.diagrams import Diagrams
 from mase_hw.prove.words.rounding import check_software, multiple, requantized, wrong_places
+from mase_hw.prove.words.words import Words
 
 LO, HI = -37, 90
 NUMBERS = np.arange(LO, HI + 1)
@@ -121,7 +121,8 @@ EXECUTE = Finish.execute
 
 
 def test_wrong_places_are_values_of_the_word() -> None:
-    make = Diagrams()
-    word = Word(np.array([4]), 1, 1 - (4 << 30), 1 + (4 << 30))  # 4 x + 1
-    assert len(wrong_places(make, make.bit(1), 0, word)) == 0  # bit 1 is always 0
-    assert wrong_places(make, make.both(make.bit(2), make.inverted(make.bit(63))), 0, word)[:2].tolist() == [5, 13]
+    words, make = Words(np.array([-1 << 30]), np.array([1 << 30])), Diagrams()
+    word = words.word(np.array([4]), 1)  # 4 x + 1
+    assert len(wrong_places(make, make.bit(1), 0, word, words)) == 0  # bit 1 is always 0
+    wrong = make.both(make.bit(2), make.inverted(make.bit(63)))
+    assert wrong_places(make, wrong, 0, word, words)[:2].tolist() == [5, 13]
