@@ -71,7 +71,10 @@ def _inside(node: Any) -> Any:
 
 
 def _of_rows(node: Any) -> bool:
-    held = _inside(node).type.canonicalType
+    node = _inside(node)
+    if node.kind.name == "ConditionalOp":  # it has a type of one dimension, and not for every reader
+        return _of_rows(node.left) or _of_rows(node.right)
+    held = node.type.canonicalType
     return bool(held.kind.name == "PackedArrayType" and held.elementType.canonicalType.kind.name != "ScalarType")
 
 

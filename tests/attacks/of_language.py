@@ -49,6 +49,8 @@ _DISAGREED = {
     "some of the rows that are shifted": "logic [2:0][3:0] rows;\n  assign rows = {y1, y0, y1};\n"
                              "  assign other = 4'(rows[1:0] >> 5) == y0;",
     "rows that are cast": "logic [1:0][3:0] rows;\n  assign rows = {y1, y0};\n  assign other = 4'(rows) == y0;",
+    "one of two rows that are shifted": "logic [1:0][3:0] rows;\n  assign rows = {y1, y0};\n"
+                                        "  assign other = 4'((enable ? rows : rows) >> 5) == y0;",
     "a shift by a bit": "assign other = 1'(y0 << y1[0]);",
     "a shift by an argument": "assign other = f(enable, y0);\n"
                               "  function automatic logic f(input logic K, input logic [3:0] a);\n"

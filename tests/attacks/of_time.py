@@ -48,7 +48,7 @@ def _wrong(file: str, line: str, block: str) -> Change:
     target, _, value = line.removesuffix(";").partition(" = ")
     if target.endswith(("_valid", "_ready", "issue")):
         return edit(file, line, f"{block}{target} = ({value}) && !(&age_q);")
-    return edit(file, line, f"{block}{target} = (&age_q) ? ~({value}) : ({value});")
+    return edit(file, line, f"{block}{target} = (&age_q) ? ~{{{value}}} : ({value});")
 
 
 LATE = tuple(late())

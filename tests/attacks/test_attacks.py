@@ -23,11 +23,12 @@ from of_hardware import HARDWARE
 from of_language import LANGUAGE
 from of_size import SIZE
 from of_time import LATE, TIME
+from of_weights import WEIGHTS
 from victims import VICTIMS, Attack, emit
 
 from mase_hw.cli import main
 
-ATTACKS = (*LANGUAGE, *HARDWARE, *TIME, *FRAMES, *SIZE, *FILES)
+ATTACKS = (*LANGUAGE, *HARDWARE, *TIME, *FRAMES, *WEIGHTS, *SIZE, *FILES)
 OTHERS = (
     ("sim", "--engine", "native", "--vectors", "50"),
     ("synth",),

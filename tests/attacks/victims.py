@@ -18,8 +18,10 @@ from mase_hw.ir import Component, Design, Stream, full_range
 from mase_hw.ir.plumbing import Fifo, Gather, Scatter, SkidBuffer
 from mase_hw.numerics import Fixed, Rounding
 from mase_hw.ops import Result, cast
+from mase_hw.ops.affine import align
 from mase_hw.ops.linear.make import linear
-from mase_hw.ops.window import global_sum, reduce_sum, upsample, window, window_wide
+from mase_hw.ops.thresholds import thresholds
+from mase_hw.ops.window import depthwise, global_sum, reduce_sum, upsample, window, window_wide
 
 F4 = Fixed(4, 2)
 RESULT = Result(F4, Rounding.HALF_EVEN)
@@ -98,9 +100,21 @@ def enlarged() -> Design:
     return _checked(up, global_sum("mean", up.output, RESULT))
 
 
+def weighted() -> Design:
+    """A depthwise convolution over windows, and thresholds in two beats of one lane."""
+    x = full_range("data_in_0", 2, 1, F4, (3, 3))
+    taken = window("window", x, Geometry.of((3, 3), (2, 2)), grouped=True)
+    weight, bias = np.array([[3, -5, 7, 1], [-2, 6, -7, 5]]), np.array([3, -4])
+    layer = depthwise("fc", taken.output, weight, bias, align(F4, F4, F4), RESULT)
+    limits = np.array([[-6, -1, 4], [-3, 2, 5]])
+    held = SkidBuffer("held", layer.outputs, (layer.output.renamed("held_out"),))
+    return _checked(taken, layer, held, thresholds("steps", held.output, limits, (np.arange(4), 0), None))
+
+
 VICTIMS: dict[str, Callable[[], Design]] = {
     "pipes": pipes, "streams": streams, "folded": folded, "branched": branched, "axis": folded,
     "pooled": pooled, "wide": wide, "enlarged": enlarged, "axis of frames": pooled,
+    "weighted": weighted,
 }  # fmt: skip
 
 
