@@ -42,4 +42,5 @@ class FromCodes(nn.Module):
             return input
         along = (1, -1, *([1] * (input.dim() - 2)))
         factor, offset = (side.view(along) for side in self._sides.to(input.device))
-        return input.double() * factor + offset
+        values: Tensor = input.double() * factor + offset
+        return values
