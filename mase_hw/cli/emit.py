@@ -16,6 +16,7 @@ from mase_hw.config_file import load_config
 from mase_hw.cost.cost import COLUMNS, PREDICTED
 from mase_hw.emit import Build
 from mase_hw.report.layers import built, type_text
+from mase_hw.report.words import scales
 
 _NUMBERS = ("interval", "latency", "sites", "LUT", "FF", "DSP", "BRAM")
 
@@ -68,21 +69,6 @@ def command(model: Path, out: Path | None, replace: bool) -> None:
 def cycles(build: Build) -> str:
     interval, latency = build.manifest["interval"], build.manifest["latency"]
     return f"interval {interval} cycles, latency {latency} cycles (exact, never stalled)"
-
-
-def scales(manifest: Mapping[str, Any]) -> list[str]:
-    """What an integer of each port stands for, where that takes a scale."""
-    found = []
-    for port in (*manifest["inputs"], *manifest["outputs"]):
-        if "scale" not in port:
-            continue
-        scale, zero = port["scale"], port["zero_point"]
-        if isinstance(scale, list):
-            text = f"{len(scale)} scales, {min(scale):.6g} to {max(scale):.6g}: see the manifest"
-        else:
-            text = f"{scale:.6g} * n" if not zero else f"{scale:.6g} * (n {'-' if zero > 0 else '+'} {abs(zero):.6g})"
-        found.append(f"{port['name']}: an integer n stands for {text}")
-    return found
 
 
 def document(build: Build, notes: Iterable[str]) -> dict[str, Any]:

@@ -120,8 +120,13 @@ class ScaledConstants:
             if said is None or operand.values.dtype.kind not in "iu":
                 return None
             scale, zero = said
-            whole = operand.values.astype(np.int64) - zero.astype(np.int64)
-            full = np.broadcast_to(scale.astype(np.float64), whole.shape)
+            shape = operand.values.shape
+            try:
+                whole = operand.values.astype(np.int64) - np.broadcast_to(zero.astype(np.int64), shape)
+                full = np.broadcast_to(scale.astype(np.float64), shape)
+            except ValueError:
+                self._finder.node(node, f"a scale of shape {scale.shape} does not fit integers of shape {shape}")
+                return None
             return Numbers(whole, full, (*operand.names, *node.inputs[1:]))
         quantizer = parse_quantizer(node, self.array, self._finder, operand.values.ndim)
         if quantizer is None:
@@ -186,7 +191,8 @@ def _moved(node: OnnxNode, given: list[Numbers], move: Callable[..., Any]) -> Nu
         axis = int(node.attributes["axis"])
         values = np.concatenate([each.values for each in given], axis)
         scaled = [each.scale for each in given if each.scale is not None]
-        assert not scaled or len(scaled) == len(given), "scales of some parts alone"
+        if len(scaled) not in (0, len(given)):
+            raise ValueError
         return Numbers(values, np.concatenate(scaled, axis) if scaled else None, given[0].names)
     first, *others = given
     options = [each.values for each in others]

@@ -144,6 +144,9 @@ def _clip(state: ScaledWalk, node: OnnxNode) -> None:
                 state.finder.node(node, f"its {key} is not a constant number")
                 return
             value = float(np.asarray(found.values, np.float64).flat[0])
+        if value is not None and not isinstance(value, int | float):
+            state.finder.node(node, f"its {key} is not a number", "the file is damaged: export it again")
+            return
         ends.append(None if value is None or not np.isfinite(value) else Fraction(float(value)))
     state.chain = (*state.chain, Between(*ends))
     state.biasless = False

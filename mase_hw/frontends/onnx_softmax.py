@@ -12,7 +12,7 @@ _OPS = ("Softmax", "LogSoftmax")
 def without_softmax(graph: OnnxGraph) -> tuple[OnnxGraph, tuple[str, ...]]:
     """The graph that returns what its last Softmax reads, and a note for each that was left out."""
     makers = {node.outputs[0]: node for node in graph.nodes}
-    outputs, notes = [], []
+    outputs, notes, gone = [], [], set()
     for name in graph.outputs:
         node = makers.get(name)
         read = {each for other in graph.nodes for each in other.inputs}
@@ -21,6 +21,7 @@ def without_softmax(graph: OnnxGraph) -> tuple[OnnxGraph, tuple[str, ...]]:
             outputs.append(name)
             continue
         outputs.append(node.inputs[0])
+        gone.add(name)
         notes.append(f"{node.label} at the end is left out: the class with the largest score is the same")
-    kept = tuple(node for node in graph.nodes if node.op not in _OPS or node.outputs[0] not in graph.outputs)
+    kept = tuple(node for node in graph.nodes if node.outputs[0] not in gone)
     return (replace(graph, outputs=tuple(outputs), nodes=kept), tuple(notes)) if notes else (graph, ())

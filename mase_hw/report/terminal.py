@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mase_hw.cost.cost import COLUMNS
 from mase_hw.report.measured import FIGURES
-from mase_hw.report.words import Tone, headline, number, pattern_totals, real, sizes
+from mase_hw.report.words import Tone, headline, number, pattern_totals, real, scales, sizes
 
 _STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "mixed": "yellow", "none": "dim"}
 
@@ -29,6 +29,8 @@ def show(content: Mapping[str, Any], console: Console, table: Callable[[Table], 
     total = content["layers"]["total"]
     _line(console, f"interval {total['interval']} cycles, latency {total['latency']} cycles (exact, never stalled)")
     _line(console, f"{COLUMNS} are predicted: {content['predicted']}")
+    for text in scales(model):
+        _line(console, text)
     for text in content["saturated"]:
         _line(console, text, "red" if text.startswith("WARNING") else "yellow")
     for entry in content["synthesis"]["targets"]:

@@ -77,3 +77,18 @@ def claims(found: Sequence[Mapping[str, str]]) -> dict[str, dict[str, Mapping[st
 def sizes(port: Mapping[str, Any]) -> str:
     """The features of a port; of a frame with its positions: `28 x 28 x 3`."""
     return " x ".join(map(str, (*port["frame"], port["features"])))
+
+
+def scales(ports: Mapping[str, Any]) -> list[str]:
+    """What an integer of each port stands for, where that takes a scale."""
+    found = []
+    for port in (*ports["inputs"], *ports["outputs"]):
+        if "scale" not in port:
+            continue
+        scale, zero = port["scale"], port["zero_point"]
+        if isinstance(scale, list):
+            text = f"{len(scale)} scales, {min(scale):.6g} to {max(scale):.6g}: see the manifest"
+        else:
+            text = f"{scale:.6g} * n" if not zero else f"{scale:.6g} * (n {'-' if zero > 0 else '+'} {abs(zero):.6g})"
+        found.append(f"{port['name']}: an integer n stands for {text}")
+    return found

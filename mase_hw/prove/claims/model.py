@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def _compare_reals(mine: Reals, wanted: Reals) -> None:
     """How real numbers become the integers of the inputs, and which output is which."""
     _expect("its inputs are rounded as", *([each.value for each in side.roundings] for side in (mine, wanted)))
     for what in ("codes", "values"):
-        for k, (own, other) in enumerate(zip(getattr(mine, what), getattr(wanted, what), strict=True)):
+        for k, (own, other) in enumerate(zip_longest(getattr(mine, what), getattr(wanted, what))):
             port = f"data_{'in' if what == 'codes' else 'out'}_{k}"
             _expect(f"{port}: scale and zero point are", *([_said(each)] for each in (own, other)))
     for what in ("input_orders", "output_orders"):

@@ -222,11 +222,21 @@ class Symbolic(BitLogic):
         if kind in ("$lt", "$le", "$gt", "$ge"):
             left, right = number(a), number(b)
             if left is None or right is None:
-                return UNKNOWN
+                if signed and width:
+                    a, b = ([*side[:-1], self.inverted(side[-1])] for side in (a, b))
+                less = self._less(a, b) if kind in ("$lt", "$ge") else self._less(b, a)
+                return less if kind in ("$lt", "$gt") else self.inverted(less)
             if signed:
                 left, right = (n - ((n >> (width - 1)) << width) for n in (left, right))
             return int({"$lt": left < right, "$le": left <= right, "$gt": left > right, "$ge": left >= right}[kind])
         raise NotProvedError(f"a cell of kind {kind} is not understood ({cell.source})")
+
+    def _less(self, a: Values, b: Values) -> Value:
+        """Whether `a < b`, unsigned, as a function of one word: the highest bit in which they differ decides."""
+        less: Value = 0
+        for x, y in zip(a, b, strict=True):
+            less = self.chosen(self.differ(x, y), less, y)
+        return less
 
 
 _BITWISE = ("$not", "$pos", "$and", "$or", "$xor", "$xnor")

@@ -18,6 +18,7 @@ from mase_hw.diagnostics import ProblemsError
 from mase_hw.emit import Build, read_build
 from mase_hw.flow import prepare
 from mase_hw.prove.claims.model import claim_model
+from mase_hw.report.words import scales
 from mase_hw.samples import reals
 from mase_hw.simulate.whole import check_whole
 
@@ -44,6 +45,9 @@ def test_the_manifest_has_scale_and_zero_point(build: Build) -> None:
     assert (x["scale"], x["zero_point"]) == (float(np.float32(0.3)), 0.0)
     assert y["scale"] == pytest.approx(0.21 * 0.4, rel=1e-6)
     check_whole(build)
+    told = scales(build.manifest)
+    assert told[0] == "data_in_0: an integer n stands for 0.3 * n"
+    assert told[1].startswith("data_out_0: an integer n stands for 0.084 * n")
 
 
 @pytest.mark.parametrize(("side", "key"), [("inputs", "scale"), ("outputs", "zero_point")])

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from qonnx_nets import execute
-from scaled_nets import ScaledNet, exact_run
+from scaled_nets import ScaledNet, exact_run, random_scaled
 from test_onnx_scaled import assert_exact, prepared, values_of
 
 from mase_hw.config_file import config_of, load_config
 from mase_hw.datasets import Dataset
 from mase_hw.diagnostics import ProblemsError
-from mase_hw.frontends.onnx_file import read_onnx
+from mase_hw.frontends.onnx_file import quantize_table, read_onnx
 from mase_hw.frontends.onnx_steps import Linear, Staircase
 from mase_hw.models import load_model
 from mase_hw.models.fit import check_training_data
@@ -210,6 +210,14 @@ def test_a_table_of_types_is_refused(tmp_path: Path) -> None:
         config_of(values)
 
 
+def test_a_model_in_double_gives_the_same(tmp_path: Path) -> None:
+    model = load_model("net.onnx", net().save(tmp_path / "net.onnx").parent)
+    x = torch.from_numpy(RNG.normal(0, 2, (9, 3)).astype(np.float32))
+    y = model(x)
+    assert torch.equal(model.double()(x.double()), y)
+    assert torch.equal(model.float()(x), y)
+
+
 def test_training_is_refused(tmp_path: Path) -> None:
     model = load_model("net.onnx", net().save(tmp_path / "net.onnx").parent)
     x, y = np.zeros((4, 3), np.float32), np.zeros(4, np.int64)
@@ -218,3 +226,20 @@ def test_training_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match="computes with the integers of its file, which have no gradients"):
         check_training_data(model, dataset, config.training)
     assert model(torch.zeros(2, 3)).shape == (2, 4)
+
+
+@pytest.mark.parametrize("image", [False, True])
+def test_any_bytes_give_a_model_or_a_problem(image: bool, tmp_path: Path) -> None:
+    data = (qdq_image("uint8", 7) if image else random_scaled(5, 4)[0]).model().SerializeToString()
+    rng, path, refused = np.random.default_rng(0), tmp_path / "net.onnx", []
+    for _ in range(40):
+        broken = bytearray(data)
+        for _ in range(int(rng.integers(1, 6))):
+            broken[int(rng.integers(len(broken)))] = int(rng.integers(256))
+        path.write_bytes(broken)
+        try:
+            quantize_table(read_onnx(path), {})
+        except ProblemsError as error:
+            refused.append(str(error))
+    assert refused
+    assert all("net.onnx: error: " in text for text in refused)
