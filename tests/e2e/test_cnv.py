@@ -66,6 +66,7 @@ def test_scores_are_those_of_the_file(cnv: ModuleType) -> None:
     assert torch.equal(cnv.CNV().double()(x), wanted)
 
 
+@pytest.mark.nightly
 def test_the_hardware_has_the_weights_of_the_file(cnv: ModuleType) -> None:
     prepared = prepare(load_config(SOURCE.parent / "model.toml"))
     assert prepared.notes == ()

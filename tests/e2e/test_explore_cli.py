@@ -69,6 +69,7 @@ def assert_same(point: dict[str, Any], manifest: dict[str, Any]) -> None:
         assert node["data_in_parallelism"] == chosen["data_in_parallelism"]
 
 
+@pytest.mark.nightly
 def test_each_point_is_what_emit_builds(folder: Path) -> None:
     points = json.loads(run(folder, "explore", "net.toml", "--json"))["points"]
     assert len(points) > 3

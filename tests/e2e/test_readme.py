@@ -32,7 +32,7 @@ def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_digits_are_as_shown(tmp_path: Path) -> None:
     """Emitted and simulated, design and components: each count, each prediction, each accuracy."""
     model = ROOT / "examples" / "digits" / "model.toml"

@@ -168,6 +168,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert "--emit-best" in out
 
 
+@pytest.mark.nightly
 def test_emit_best_carries_the_winner_to_rtl(tmp_path: Path) -> None:
     write(tmp_path, 500)
     out, _ = finish(search(tmp_path, "--n-trials", "3", "--emit-best"))

@@ -45,7 +45,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_from_training_to_hardware(trained: Path) -> None:
     """The quantized accuracy that training reports is the accuracy of the RTL."""
     best = trained / CKPTS / "best.ckpt"

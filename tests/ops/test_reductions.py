@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from frames import alone, assert_built
+from together import assert_all_equal, first_name, in_groups
 
 from mase_hw.emit import render
 from mase_hw.emit.store import load_design, save_design
@@ -87,9 +88,9 @@ def test_cycles(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_reduction_in_rtl(name: str, tmp_path: Path) -> None:
-    assert_built(alone(CASES[name]), tmp_path, count=16)
+@pytest.mark.parametrize("group", in_groups(CASES), ids=first_name)
+def test_reductions_in_rtl(group: dict[str, Component], tmp_path: Path) -> None:
+    assert_all_equal({name: alone(case) for name, case in group.items()}, tmp_path, count=16, yosys=True)
 
 
 UPSAMPLED = {
@@ -103,13 +104,12 @@ UPSAMPLED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", UPSAMPLED)
-def test_upsample_in_rtl(name: str, tmp_path: Path) -> None:
+def test_upsampled_in_rtl(tmp_path: Path) -> None:
     """One output beat in every cycle; the first one after two cycles."""
-    x, factors = UPSAMPLED[name]
-    design = alone(upsample("upsample", x, factors))
-    assert (design.schedule.interval, design.schedule.latency) == (design.output.sample_beats, 2)
-    assert_built(design, tmp_path, count=8)
+    designs = {name: alone(upsample("upsample", *of)) for name, of in UPSAMPLED.items()}
+    for design in designs.values():
+        assert (design.schedule.interval, design.schedule.latency) == (design.output.sample_beats, 2)
+    assert_all_equal(designs, tmp_path, count=8, yosys=True)
 
 
 @pytest.mark.parametrize("name", [*CASES, *UPSAMPLED])

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from frames import alone, assert_built
+from frames import alone
+from together import assert_all_equal, first_name, in_groups
 
 from mase_hw.emit import render
 from mase_hw.emit.store import load_design, save_design
@@ -81,11 +82,9 @@ def test_full_rate(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_window_in_rtl(name: str, tmp_path: Path) -> None:
-    case = CASES[name]
-    found = case.window()
-    assert_built(alone(found), tmp_path)
+@pytest.mark.parametrize("group", in_groups(CASES), ids=first_name)
+def test_windows_in_rtl(group: dict[str, Case], tmp_path: Path) -> None:
+    assert_all_equal({name: alone(case.window()) for name, case in group.items()}, tmp_path, count=4, yosys=True)
 
 
 @dataclass(frozen=True)
@@ -125,9 +124,9 @@ def test_wide_cycles(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WIDE)
-def test_wide_in_rtl(name: str, tmp_path: Path) -> None:
-    assert_built(alone(WIDE[name].window()), tmp_path)
+@pytest.mark.parametrize("group", in_groups(WIDE), ids=first_name)
+def test_wide_in_rtl(group: dict[str, Wide], tmp_path: Path) -> None:
+    assert_all_equal({name: alone(case.window()) for name, case in group.items()}, tmp_path, count=4, yosys=True)
 
 
 @pytest.mark.parametrize("case", [CASES["by blocks, filled"], WIDE["5 x 5, filled"]])

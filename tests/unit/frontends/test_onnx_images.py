@@ -227,7 +227,7 @@ def _command(*arguments: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_residual_network_from_the_file_to_simulated_rtl(tmp_path: Path) -> None:
     """Of 420 cycles every layer needs some or all; 5 more were lost without the FIFO in front of conv2's window."""
     residual().save(tmp_path / "net.onnx")

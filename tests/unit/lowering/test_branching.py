@@ -49,7 +49,9 @@ def test_the_interval_is_reached_and_it_goes_on(name: str, interval: int) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize(
+    "interval", [pytest.param(1, marks=pytest.mark.nightly), 4, pytest.param(12, marks=pytest.mark.nightly)]
+)
 def test_rtl(interval: int, tmp_path: Path) -> None:
     assert_all_equal({name: planned(graph, interval)[1] for name, graph in GRAPHS.items()}, tmp_path)
 

@@ -21,6 +21,7 @@ from mase_hw.ops.linear.unrolled import unrolled
 from mase_hw.synth import synthesize
 from mase_hw.synth.targets import TARGETS
 
+OFTEN = ("xcup", "ice40")  # all memories there are, and the fabric with the fewest
 F4 = Fixed(4, 2)
 RESULT = Result(F4, Rounding.HALF_EVEN)
 ALIGNED = align(F4, F4, F4)
@@ -92,7 +93,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return _all_side_by_side(tmp_path_factory.mktemp("every"))
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "target", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.nightly) for each in TARGETS]
+)
 def test_every_implementation(target: str, files: list[Path]) -> None:
     dsp = TARGETS[target].with_dsp is not None
     found = synthesize(files, "every", target, dsp=dsp)
