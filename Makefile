@@ -6,7 +6,7 @@ SIM    ?=
 TEST   ?=
 BENCH  ?=
 FUZZ   ?=
-JOBS   ?= 2
+JOBS   ?= 3
 
 VENV := .venv
 BIN  := $(VENV)/bin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -34,6 +35,18 @@ def spec(rounding: Rounding = Rounding.HALF_EVEN, **types: Fixed | None) -> dict
             config |= {f"{argument}_width": fixed.width, f"{argument}_frac_width": fixed.frac}
             config[f"{argument}_signed"] = fixed.signed
     return {"config": config}
+
+
+def with_offset(text: str, more: int) -> str:
+    """RTL whose first `Offset` is so much more: a wrong integer, and no other difference."""
+
+    def moved(found: re.Match[str]) -> str:
+        value = int(found[1] + found[2]) + more
+        return f".Offset({'-' * (value < 0)}64'sd{abs(value)})"
+
+    changed, count = re.subn(r"\.Offset\((-?)64'sd(\d+)\)", moved, text, count=1)
+    assert count == 1, "no Offset is there"
+    return changed
 
 
 def by_type(**entries: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from nets import config, seeded, types
+from support import with_offset
 from torch import Tensor, nn
 
 import mase_hw
@@ -107,10 +108,7 @@ def test_rtl(design: mase_hw.CompiledDesign, tmp_path: Path) -> None:
     build = design.emit(tmp_path / "net")
     file = build.path / "rtl" / f"{design.name}_fc2.sv"
     text = file.read_text("utf-8")
-    assert ".Offset(" in text
-    # One constant off by one in the last component: a wrong integer, and no other difference.
-    broken = text.replace(".Offset(", ".Offset(64'sd1 + ", 1)
-    file.write_text(broken, encoding="utf-8")
+    file.write_text(with_offset(text, 1), encoding="utf-8")
     with pytest.raises(mase_hw.SimulationError, match=r"expected .*, got ") as found:
         design.simulate(x)
     assert not found.value.outcome.passed

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from rich.table import Table
+from support import with_offset
 from torch import Tensor, nn
 
 from mase_hw.cli import COMMANDS, Commands, cli, main
@@ -186,9 +187,7 @@ def test_sim(emitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     main([*arguments, "--quiet"])
     assert capsys.readouterr() == ("passed: every integer of the output equals the software reference\n", "")
     file = next(build.glob("rtl/tiny_fc.sv"))
-    text = file.read_text("utf-8")
-    assert ".Offset(" in text
-    file.write_text(text.replace(".Offset(", ".Offset(64'sd64 + ", 1), encoding="utf-8")
+    file.write_text(with_offset(file.read_text("utf-8"), 64), encoding="utf-8")
     for flag in ("--json", "--quiet", "--verbose"):
         with pytest.raises(SystemExit) as ended:
             main([*arguments, flag])

@@ -36,11 +36,6 @@ REFUSED: dict[str, tuple[Callable[[], Graph], str]] = {
         lambda: refused(lambda net, h: net.linear(TALL).join("Add", h, net.tensor, name="skip")),
         "node skip (Add): joins 6 and 4 features\n  hint: there is no broadcasting: give both inputs one shape",
     ),
-    "a constant subtracted": (
-        lambda: refused(lambda net, h: net.join("Sub", h, net.constant(SCALE), name="less")),
-        "node less (Sub): a Sub with a constant is not supported\n"
-        "  hint: give the constant to the layer before it as a bias",
-    ),
     "axis": (
         lambda: refused(lambda net, h: net.join("Concat", h, h, name="both", axis=0)),
         "node both (Concat): axis = 0 does not join features\n  hint: use axis = 1",

@@ -20,7 +20,7 @@ from mase_hw.ir import Design, compiled, cycles, full_range, layout
 from mase_hw.ir.branch_control import ConcatControl, ForkControl
 from mase_hw.ir.branches import concat, fork
 from mase_hw.ir.control import FOREVER, KINDS, Control, Kind, Params, SingleControl, Words, ports_of
-from mase_hw.ir.cycles import DeadlockError, _Check, schedule_within
+from mase_hw.ir.cycles import Check, DeadlockError, schedule_within
 from mase_hw.ir.plumbing import Fifo, SkidBuffer
 from mase_hw.ir.plumbing_control import (
     SKID,
@@ -224,7 +224,7 @@ def test_a_late_beat_is_seen_before_anything_repeats(monkeypatch: pytest.MonkeyP
     assert found is not None
     assert found.outputs[0].seen.tolist() == enough.schedule.outputs[0].seen.tolist()
     assert slower.schedule.interval > enough.schedule.interval
-    monkeypatch.setattr(cycles._Run, "_repeat", None)
+    monkeypatch.setattr(cycles.Run, "_repeat", None)
     for design in (slower, stops):
         assert schedule_within(design.components, design.inputs, design.outputs, wanted.schedule) is None
 
@@ -236,9 +236,9 @@ def test_when_an_unlimited_fifo_changes_nothing(before: int, now: int, least: in
     """A state comes back with more beats in it only if it was not empty in between."""
     design = residual((), UNLIMITED)
     (part,) = layout.separate(design.components, design.inputs, design.outputs)
-    run = cycles._Run(part)
+    run = cycles.Run(cycles.layout_of(part))
     run.least = [(9,), (0,), (5,), (least,)]
-    assert run._comes_again(_Check(1, 10, (), (before,)), _Check(3, 20, (), (now,))) is again
+    assert run._comes_again(Check(1, 10, (), (before,)), Check(3, 20, (), (now,))) is again
 
 
 def test_small_designs_do_without_numba() -> None:

@@ -118,6 +118,7 @@ def test_a_compiler_that_fails_is_a_problem(tmp_path: Path, monkeypatch: pytest.
     assert not list((tmp_path / "cache" / "designs").iterdir())  # nothing half-made stays
 
 
+@pytest.mark.nightly
 def test_waves(tmp_path: Path) -> None:
     asked = job(two_stages(tmp_path, 32), values(4, 8, 8, True), 4, 8, waves=tmp_path / "out" / "run.vcd")
     outcome = simulate(asked, tmp_path / "run")
