@@ -84,24 +84,29 @@ def load_design(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
         frame = tuple(entry["frame"])
         sizes = entry["features"], entry["lanes"]
         streams[entry["name"]] = Stream(entry["name"], *sizes, fixed, lo, hi, frame, step)
-    components = []
-    for entry in manifest["components"]:
-        kind: Callable[..., Component] = Component.kinds[entry["kind"]]
-        values = dict(entry["values"])
+    components = tuple(_component(entry, streams, arrays) for entry in manifest["components"])
+    nodes = tuple(_node(entry) for entry in manifest["nodes"])
+    design = Design(manifest["top"], components, nodes)
+    design.verify()
+    return design
+
+
+def _component(entry: Mapping[str, Any], streams: Mapping[str, Stream], arrays: Mapping[str, Integers]) -> Component:
+    kind: Callable[..., Component] = Component.kinds[entry["kind"]]
+    values = dict(entry["values"])
+    prefix = f"component.{entry['name']}."
+    ends = [tuple(streams[name] for name in entry[side]) for side in ("inputs", "outputs")]
+    try:
         if _KEYS["finish"] in values:
             values["finish"] = _finish(values.pop(_KEYS["finish"]))
         if "geometry" in values:
             values["geometry"] = _geometry(values["geometry"])
-        prefix = f"component.{entry['name']}."
         values |= {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
-        ends = [tuple(streams[name] for name in entry[side]) for side in ("inputs", "outputs")]
         if "input_frames" in entry:
             ends[0] = tuple(x.viewed(tuple(frame)) for x, frame in zip(ends[0], entry["input_frames"], strict=True))
-        components.append(kind(entry["name"], *ends, **values))
-    nodes = tuple(_node(entry) for entry in manifest["nodes"])
-    design = Design(manifest["top"], tuple(components), nodes)
-    design.verify()
-    return design
+        return kind(entry["name"], *ends, **values)
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"the values of {entry['name']} are not those of a component {entry['kind']}") from error
 
 
 def _narrow(array: Integers) -> np.ndarray:

@@ -147,6 +147,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "another port": (lambda m: m["inputs"][0].update(lanes=1, beats=99), "inputs are not those of the design"),
     "a component with another port": (lambda m: m["components"][0].update(inputs=["nowhere"]), "KeyError: 'nowhere'"),
     "a renamed component": (lambda m: m["components"][0].update(name="other"), ""),
+    "a step that is a number": (lambda m: m["components"][0]["values"].update(step=1), "the values of "),
     "a wide stream": (lambda m: m["streams"][0].update(width=1 << 40), "streams[0].width is "),
     "a long frame": (lambda m: m["streams"][0].update(frame=[1 << 20] * 8), "elements"),
     "escapes": (lambda m: m["tools"].update(torch="\x1b]0;evil\x07"), "control characters"),
