@@ -18,7 +18,7 @@ OLD := mase-hw needs Python 3.11 or newer and $(PYTHON) is %d.%d; name another o
 
 help:
 	@echo "make sim      emit a model and simulate it: MODEL=my.toml (default $(MODEL)), SIM='--seed 1'"
-	@echo "make test     formatter, linter, types and the tests: TEST='-k relu --durations=15', JOBS=2"
+	@echo "make test     formatter, linter, types and the tests: TEST='-k relu --durations=15', JOBS=3"
 	@echo "make test-all the same with the tests that take long"
 	@echo "make lint     formatter, linter and types alone"
 	@echo "make browser  on a CI machine, as root: Chromium, in which tests look at the pages of reports"

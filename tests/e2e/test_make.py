@@ -14,11 +14,11 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[2]
 TARGETS = {
     "sim": ('mase-hw emit "examples/digits/model.toml"', 'mase-hw sim "examples/digits/model.toml"'),
-    "test": ("ruff check .", "bin/mypy", 'python -m pytest -n 2 -m "not nightly"'),
-    "test-all": ("ruff check .", "bin/mypy", "python -m pytest -n 2"),
+    "test": ("ruff check .", "bin/mypy", 'python -m pytest -n 3 -m "not nightly"'),
+    "test-all": ("ruff check .", "bin/mypy", "python -m pytest -n 3"),
     "lint": ("ruff format --check .", "ruff check .", "bin/mypy"),
     "browser": ("apt-get install -y --no-install-recommends chromium",),
-    "check": ("ruff format --check .", "ruff check .", "bin/mypy", 'pytest -n 2 -m "not slow and not nightly"'),
+    "check": ("ruff format --check .", "ruff check .", "bin/mypy", 'pytest -n 3 -m "not slow and not nightly"'),
     "bench": ("python bench/run.py",),
     "bench-hardware": ("python bench/hardware.py",),
     "fuzz": ("python bench/fuzz.py",),
